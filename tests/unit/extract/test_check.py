@@ -160,6 +160,13 @@ def test_an_unsupported_memory_is_dropped_with_its_reason(reason: str, fields: d
     assert len(found.memories) == 1
 
 
+def test_a_field_may_be_null_and_a_kind_begin_with_a_capital() -> None:
+    """Small models write so where the server enforces no schema."""
+    empty = dict.fromkeys(("valid_from", "valid_to", "entities", "questions", "confidence"))
+    (kept,) = checked(memory(kind="Event", **empty)).memories
+    assert (kept.kind, kept.entities, kept.questions, kept.confidence) == ("event", (), (), 0.7)
+
+
 def test_names_and_links_count_only_where_a_turn_holds_them() -> None:
     """Zurich is in no turn, position 9 does not exist, and Ghent is not in the first turn."""
     links = [

@@ -15,7 +15,15 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictInt,
+    ValidationError,
+    model_validator,
+)
 
 from helix_extract.answers.names import CheckedLink, Entity, NamedEntity, entities_of, links_of, read_entities
 from helix_extract.answers.prompt import MOST_MEMORIES, MOST_QUESTIONS
@@ -47,13 +55,17 @@ _THOUSANDS: Final = re.compile(r"(?<=\d)[,'](?=\d{3}(?!\d))")
 Kind = Literal["fact", "preference", "decision", "instruction", "plan", "event"]
 
 
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
 class _Memory(BaseModel):
-    """One memory as answered."""
+    """One memory as answered; a field that is null is not there."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     text: Annotated[str, Field(min_length=1, max_length=TEXT_CHARACTERS)]
-    kind: Kind = "fact"
+    kind: Annotated[Kind, BeforeValidator(_lower)] = "fact"
     turns: Annotated[list[StrictInt], Field(min_length=1, max_length=100)]
     quote: str
     valid_from: str | None = None
@@ -61,6 +73,12 @@ class _Memory(BaseModel):
     entities: list[Any] = []
     questions: list[Any] = []
     confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.7
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, item: Any) -> Any:
+        is_item = isinstance(item, dict)
+        return {name: value for name, value in item.items() if value is not None} if is_item else item
 
 
 @dataclass(frozen=True, slots=True)
