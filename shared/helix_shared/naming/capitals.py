@@ -147,7 +147,8 @@ def _names_of(text: str, words: Sequence[Word], run: list[int], inside: set[str]
     if (qualifier := _QUALIFIER.match(text, end)) is not None and _tells_apart(qualifier[1]):
         yield start, qualifier.end()
     for place, index in enumerate(run[:-1]):
-        if _POSSESSIVE.search(words[index].core):
+        bare, is_possessor = _POSSESSIVE.subn("", words[index].core)
+        if is_possessor and bare.lower() not in FUNCTION_WORDS:
             yield start, words[index].end
             if len(run) - place > len(("possessor", "one word")):
                 yield words[run[place + 1]].start, end
@@ -182,7 +183,7 @@ def _trimmed(words: Sequence[Word], run: list[int]) -> list[int]:
     first, last = 0, len(run)
     while first < last:
         core = words[run[first]].core.lower()
-        opener = _is_opener(core, OPENERS if words[run[first]].opens else FUNCTION_WORDS)
+        opener = _opens_only(core) if words[run[first]].opens else core in FUNCTION_WORDS
         opener = opener and not (core == "new" and _is_named_new(words, run[first + 1 :]))
         if opener or (core in CALENDAR and last - first == 1):
             first += 1
@@ -193,9 +194,9 @@ def _trimmed(words: Sequence[Word], run: list[int]) -> list[int]:
     return run[first:last]
 
 
-def _is_opener(core: str, openers: frozenset[str]) -> bool:
-    """Whether a word in lower case is no name, as it is or as a contraction ("he's", "didnt")."""
-    if core in openers or core in SHORT_FORMS:
+def _opens_only(core: str) -> bool:
+    """Whether a word that opens a sentence is no part of a name: "thanks", "he's", "didnt"."""
+    if core in OPENERS or core in SHORT_FORMS:
         return True
     base, apostrophe, ending = core.replace("\u2019", "'").partition("'")
     return bool(apostrophe) and (base in FUNCTION_WORDS or (ending == "t" and base.endswith("n")))

@@ -158,6 +158,7 @@ def test_dates_are_named_in_iso_form(text: str, expected: list[str]) -> None:
             ["greta", "ines", "olaf", "rui"],
         ),
         ("We\u2019ve met Greta", ["greta"]),
+        ("They saw Who's Afraid twice", ["who's afraid"]),
         ("Thats Greta. Whos Olaf? Ive seen Ines. Dont ask Rui", ["greta", "olaf", "ines", "rui"]),
         ("Van Gogh met Al Gore in La Paz or LA", ["van gogh", "al gore", "la paz", "la"]),
         ("Der Kater sah den Hund. Den Hund?", ["kater", "hund", "hund"]),
