@@ -37,6 +37,7 @@ _FIRST_PERSON: Final = re.compile(r"I(?:['\u2019](?:m|ve|ll|d))?")
 _DIGITS = r"\d{1,4}(?:st|nd|rd|th)?"
 _NUMBER = re.compile(rf"{_DIGITS}|[IVXLC]{{1,6}}")
 _COUNT = re.compile(_DIGITS)
+_SHORT_FORMS = frozenset((*SHORT_FORMS, *SHORT_FORMS.values()))
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
 _QUALIFIER = re.compile(r" \(([^()\n]{1,48})\)")
 _NO_QUALIFIER = re.compile(
@@ -196,10 +197,8 @@ def _trimmed(words: Sequence[Word], run: list[int]) -> list[int]:
 
 def _opens_only(core: str) -> bool:
     """Whether a word that opens a sentence is no part of a name: "thanks", "he's", "didnt"."""
-    if core in OPENERS or core in SHORT_FORMS:
-        return True
-    base, apostrophe, ending = core.replace("\u2019", "'").partition("'")
-    return bool(apostrophe) and (base in FUNCTION_WORDS or (ending == "t" and base.endswith("n")))
+    spelt = core.replace("\u2019", "'")
+    return spelt in OPENERS or spelt in _SHORT_FORMS
 
 
 def _is_named_new(words: Sequence[Word], rest: Sequence[int]) -> bool:

@@ -159,6 +159,7 @@ def test_dates_are_named_in_iso_form(text: str, expected: list[str]) -> None:
         ),
         ("We\u2019ve met Greta", ["greta"]),
         ("They saw Who's Afraid twice", ["who's afraid"]),
+        ("Tomorrow's Children is a film", ["tomorrow's children"]),
         ("Thats Greta. Whos Olaf? Ive seen Ines. Dont ask Rui", ["greta", "olaf", "ines", "rui"]),
         ("Van Gogh met Al Gore in La Paz or LA", ["van gogh", "al gore", "la paz", "la"]),
         ("Der Kater sah den Hund. Den Hund?", ["kater", "hund", "hund"]),
