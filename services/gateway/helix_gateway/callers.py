@@ -30,8 +30,9 @@ USER: Final = "Helix-User"
 PRINCIPALS: Final = "Helix-Principals"
 PROJECT: Final = "Helix-Project"
 TIME_ZONE: Final = "Helix-Time-Zone"
+DEFAULT_TENANT: Final = "default"
 HEADERS: Final = {
-    TENANT: "tenant; with authentication one that the credential allows",
+    TENANT: f"tenant, by default {DEFAULT_TENANT}; with authentication one that the credential allows",
     USER: "user, in UTF-8; with authentication one that the credential allows",
     PRINCIPALS: "groups and roles, separated by commas; with authentication those of the credential or fewer",
     PROJECT: "project of what is written",
@@ -39,7 +40,6 @@ HEADERS: Final = {
 }
 """Headers that name the caller, and what each is."""
 NO_TENANT: Final = f"the credential is for several tenants: name one in the header {TENANT}"
-DEFAULT_TENANT: Final = "default"
 _PREFIX: Final = "helix"
 _KNOWN: Final = frozenset(name.lower() for name in HEADERS)
 
