@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from helix_cli.stack.children import ServiceChild, child_environment
 from helix_cli.stack.services import OF_A_SHARD, QUERY, Service, remove_secrets_of_others, service_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from helix_cli.home.folder import HomeFolder
+    from helix_cli.stack.children import Child
     from helix_cli.stack.ports import StackPorts
     from helix_cli.stack.secured import Secured
 
@@ -67,3 +69,17 @@ def service_child(
         port_variable=variable,
         reserved=ports.every,
     )
+
+
+def unused_variables(children: Iterable[Child]) -> list[str]:
+    """Variables of the shell for a service that have another value in its process: a stack sets them itself.
+
+    A port of metrics is used: each further copy has the next one.
+    """
+    found = set[str]()
+    for child in children:
+        if isinstance(child, ServiceChild):
+            prefix = f"HELIX_{child.name.partition('-')[0].upper()}_"
+            given = {name: value for name, value in os.environ.items() if name.startswith(prefix)}
+            found |= {name for name, value in given.items() if child.environment.get(name) != value}
+    return sorted(name for name in found if not name.endswith("_METRICS_PORT"))

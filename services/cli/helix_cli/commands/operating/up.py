@@ -20,6 +20,7 @@ from helix_cli.commands.common import options
 from helix_cli.commands.group import help_text
 from helix_cli.output.exit_codes import EXIT_CODES
 from helix_cli.output.terminal import complain, printable
+from helix_cli.stack.service_child import unused_variables
 from helix_cli.stack.services import GATEWAY, GATEWAY_MODULE, is_installed
 from helix_cli.stack.stack import READY_SECONDS, Stack
 from helix_memory.sharding import MOST_SHARDS
@@ -175,6 +176,8 @@ def _print_addresses(stack: Stack, home: Path) -> None:
     if stack.gateway_url:
         _say(f"gateway   {stack.gateway_url} (REST: /v1, MCP: /mcp)")
         _say(f"explorer  {stack.gateway_url}/explorer")
+    for name in unused_variables(stack.processes):
+        _say(f"not used  {name}: `helix up` sets it itself")
     names = ", ".join(child.name for child in stack.processes)
     _say(f"started   {names}")
     if home != options.DEFAULT_HOME:
