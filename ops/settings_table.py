@@ -52,7 +52,10 @@ COMMAND: Final = {
         "file with the user of NATS, mode 0600",
     ),
     "HELIX_NATS_CA": ("that of the home", "CA (PEM) of NATS: connect with TLS, handshake first"),
-    "HELIX_MCP_URL": ("the address in `run/up.json` of the home", "gateway that `helix mcp` talks to"),
+    "HELIX_MCP_URL": (
+        "the address in `run/up.json` of the home",
+        "gateway that `helix mcp` and the examples talk to",
+    ),
     "HELIX_TENANT": (
         "",
         "tenant of each command with `--tenant`, also of erase; not of export, dlq, audit and security",

@@ -76,7 +76,7 @@ def run_all(wanted: Sequence[Program], home: Path, models: Path) -> Iterator[Out
             "HELIX_HOME": str(home),
             "HELIX_NATS_URL": stack.nats_url,
             "HELIX_RECALL_ADDRESS": stack.query_address,
-            "HELIX_GATEWAY_URL": stack.gateway_url,
+            "HELIX_MCP_URL": stack.gateway_url,
             "CHAT_DEADLINE_SECONDS": PATIENT,
         }
         for program in wanted:

@@ -143,6 +143,18 @@ def test_dead_links_of_a_site_are_found(tmp_path: Path) -> None:
     ]
 
 
+def test_examples_read_variables_that_no_service_refuses() -> None:
+    """Whoever exports one of them can still start `helix up` in the same shell."""
+    runbook = (pages.ROOT / "ops/runbook.md").read_text(encoding="utf-8")
+    known = set(re.findall(r"^\| `(HELIX_\w+)` \|", runbook, re.MULTILINE))
+    files = [
+        file for file in (pages.ROOT / "docs/examples").rglob("*") if file.suffix in {".py", ".ts", ".go"}
+    ]
+    read = {name for file in files for name in re.findall(r"HELIX_[A-Z_]+", file.read_text(encoding="utf-8"))}
+    assert read
+    assert read <= known
+
+
 def test_locks_of_the_documentation_hold_hashes_and_no_addresses() -> None:
     """As all locks of the project."""
     lock = (pages.ROOT / "docs/docs.lock").read_text(encoding="utf-8")

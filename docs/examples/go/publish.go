@@ -68,7 +68,7 @@ func main() {
 func recall(query string, after uint64) recalled {
 	body, err := json.Marshal(map[string]any{"query": query, "after": after})
 	check(err)
-	url := setting("HELIX_GATEWAY_URL", "http://127.0.0.1:7464") + "/v1/recall"
+	url := setting("HELIX_MCP_URL", "http://127.0.0.1:7464") + "/v1/recall"
 	request, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
 	check(err)
 	request.Header.Set("Content-Type", "application/json")

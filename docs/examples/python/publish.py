@@ -9,7 +9,7 @@ import uuid
 import nats
 
 NATS_URL = os.environ.get("HELIX_NATS_URL", "nats://127.0.0.1:4222")
-GATEWAY_URL = os.environ.get("HELIX_GATEWAY_URL", "http://127.0.0.1:7464")
+GATEWAY_URL = os.environ.get("HELIX_MCP_URL", "http://127.0.0.1:7464")
 TENANT, SESSION = "acme", "python-1"
 
 

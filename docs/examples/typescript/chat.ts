@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline/promises";
 
-const GATEWAY_URL = process.env.HELIX_GATEWAY_URL ?? "http://127.0.0.1:7464";
+const GATEWAY_URL = process.env.HELIX_MCP_URL ?? "http://127.0.0.1:7464";
 const MODEL_URL = process.env.CHAT_BASE_URL; // an OpenAI-compatible address, such as http://localhost:11434/v1
 const user = process.argv[2] ?? "ana";
 const session = `chat-${randomUUID()}`;

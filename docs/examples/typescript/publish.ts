@@ -4,7 +4,7 @@ import { jetstream } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 
 const NATS_URL = process.env.HELIX_NATS_URL ?? "nats://127.0.0.1:4222";
-const GATEWAY_URL = process.env.HELIX_GATEWAY_URL ?? "http://127.0.0.1:7464";
+const GATEWAY_URL = process.env.HELIX_MCP_URL ?? "http://127.0.0.1:7464";
 const tenant = "acme";
 const session = "typescript-1";
 

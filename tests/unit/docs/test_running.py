@@ -43,8 +43,8 @@ def test_a_program_whose_language_is_not_installed_is_said_not_to_have_run() -> 
 
 def test_a_program_gets_the_addresses_of_the_running_helix() -> None:
     """By variables that the examples read."""
-    program = Program("a.md", "python", "import os; print(os.environ['HELIX_GATEWAY_URL'])\n", prints="x\n")
-    assert run(program, {}, {"HELIX_GATEWAY_URL": "x"}).problem == ""
+    program = Program("a.md", "python", "import os; print(os.environ['HELIX_MCP_URL'])\n", prints="x\n")
+    assert run(program, {}, {"HELIX_MCP_URL": "x"}).problem == ""
 
 
 def test_a_program_of_a_framework_runs_in_its_environment(
