@@ -21,6 +21,8 @@ from helix_shared.errors import InvalidInputError
 from helix_shared.machine.processes import module_command
 
 LISTEN: Final = "HELIX_GATEWAY_LISTEN"
+NATS_URL: Final = "HELIX_GATEWAY_NATS_URL"
+QUERY_ADDRESS: Final = "HELIX_GATEWAY_QUERY_ADDRESS"
 
 HELP: Final = f"""
 [bold]Examples[/bold]
@@ -29,7 +31,8 @@ HELP: Final = f"""
   helix gateway --nats nats://log:4222 --query query:7461
 
 REST (/v1, with its document at /v1/openapi.json) and MCP (/mcp) over the
-services of the home or of --nats and --query. `helix up` runs one already.
+services of the home, or of --nats and --query (HELIX_GATEWAY_NATS_URL,
+HELIX_GATEWAY_QUERY_ADDRESS). `helix up` runs one already.
 Settings are variables like HELIX_GATEWAY_IN_FLIGHT; HELIX_GATEWAY_LISTEN
 instead of --port lets other machines in, with HELIX_GATEWAY_AUTH and TLS.
 
@@ -54,10 +57,11 @@ def gateway_command(
     if not is_installed(GATEWAY_MODULE):
         raise InvalidInputError(GATEWAY, "is not installed; install helix-memory-cli[gateway]")
     folder = HomeFolder.at(home)
+    nats, query = nats or os.environ.get(NATS_URL, ""), query or os.environ.get(QUERY_ADDRESS, "")
     settings = {
         "HELIX_HOME": str(folder.root),
-        "HELIX_GATEWAY_NATS_URL": nats_server(nats, home).address,
-        "HELIX_GATEWAY_QUERY_ADDRESS": query_server(query, home).address,
+        NATS_URL: nats_server(nats, home).address,
+        QUERY_ADDRESS: query_server(query, home).address,
     }
     record = running_record(folder)
     if not (nats or query) and record is not None and record.is_secured:
