@@ -60,6 +60,8 @@ KINDS: Final[tuple[tuple[type[HelixError], str, int, str], ...]] = (
     (HelixError, "failed", 500, "the request was refused for another reason"),
 )
 """Error class, its name in JSON, its status, and what it means; the first that fits counts."""
+INTERNAL: Final = ("internal", 500, "a fault of the gateway, which its log names")
+"""Likewise of every other error."""
 
 
 def as_told(error: BaseException) -> BaseException:
@@ -80,7 +82,8 @@ def failure_of(error: BaseException) -> dict[str, Any]:
                 told |= {"field": error.field, "reason": error.reason}
             return told
     _log.error("request_failed", error=type(error).__name__, exc_info=error)
-    return {"type": "internal", "message": "internal error", "status": 500}
+    name, status, _ = INTERNAL
+    return {"type": name, "message": "internal error", "status": status}
 
 
 def response_of(error: BaseException) -> Response:

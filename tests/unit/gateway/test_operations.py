@@ -67,6 +67,15 @@ async def test_options_reach_the_client_under_their_names() -> None:
     assert given.keys() == {"types", "event_after", "after"}
 
 
+def test_every_type_of_a_failure_is_described_where_its_status_is() -> None:
+    """A program that gets one finds out what to do."""
+    found = document(OPERATIONS.values())["components"]
+    types = found["schemas"]["Error"]["properties"]["error"]["properties"]["type"]["enum"]
+    described = "; ".join(one["description"] for one in found["responses"].values()).split("; ")
+    assert {one for one in types if not any(text.startswith(f"{one}: ") for text in described)} == set()
+    assert "internal" in types
+
+
 def test_a_reply_as_after_is_told_what_to_give() -> None:
     """Programs give the reply of a write, as those of Python may."""
     with pytest.raises(InvalidInputError, match="`sequence` of the reply") as refused:

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from helix_gateway.callers import HEADERS
-from helix_gateway.failures import KINDS
+from helix_gateway.failures import INTERNAL, KINDS
 from helix_gateway.operations.operation import PREFIX
 
 if TYPE_CHECKING:
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from helix_gateway.operations.operation import Operation
 
 DISTRIBUTION: Final = "helix-memory-gateway"
+_FAILURES: Final = (*((name, status, text) for _, name, status, text in KINDS), INTERNAL)
 _ERROR: Final = {
     "type": "object",
     "properties": {
         "error": {
             "type": "object",
             "properties": {
-                "type": {"type": "string", "enum": [*(name for _, name, _, _ in KINDS), "internal"]},
+                "type": {"type": "string", "enum": [name for name, _, _ in _FAILURES]},
                 "message": {"type": "string"},
                 "field": {"type": "string", "description": "of invalid_input and too_large"},
                 "reason": {"type": "string", "description": "the broken limit"},
@@ -51,7 +52,7 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
         "components": {
             "schemas": defs,
             "parameters": {name: _header(name, text) for name, text in HEADERS.items()},
-            "responses": {f"{status}": _failure(status) for _, _, status, _ in KINDS},
+            "responses": {f"{status}": _failure(status) for _, status, _ in _FAILURES},
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"bearer": []}, {}],
@@ -76,7 +77,7 @@ def _operation(one: Operation, defs: dict[str, Any]) -> dict[str, Any]:
         defs[one.request.__name__] = {**own, "required": required}
         described["requestBody"] = {"required": True, "content": _json(_ref(one.request.__name__))}
     headers = [{"$ref": f"#/components/parameters/{name}"} for name in HEADERS]
-    failures = {f"{status}": {"$ref": f"#/components/responses/{status}"} for _, _, status, _ in KINDS}
+    failures = {f"{status}": {"$ref": f"#/components/responses/{status}"} for _, status, _ in _FAILURES}
     done = {"description": "done", "content": _json(one.reply.schema(defs))}
     return {**described, "parameters": [*parameters, *headers], "responses": {"200": done, **failures}}
 
@@ -91,7 +92,7 @@ def _header(name: str, text: str) -> dict[str, Any]:
 
 
 def _failure(status: int) -> dict[str, Any]:
-    texts = [f"{name}: {text}" for _, name, code, text in KINDS if code == status]
+    texts = [f"{name}: {text}" for name, code, text in _FAILURES if code == status]
     return {"description": "; ".join(texts), "content": _json(_ref("Error"))}
 
 
