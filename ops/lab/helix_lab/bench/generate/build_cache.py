@@ -1,4 +1,4 @@
-"""Built data by size, seed, code and model, so that a million memories are generated once.
+"""Built data by size, seed, code, base texts and model, so that a million memories are generated once.
 
 Nothing writes into the cache: a run works on a clone of hard links.
 """
@@ -8,19 +8,10 @@ from __future__ import annotations
 import hashlib
 import shutil
 from pathlib import Path
-from types import ModuleType
 from typing import Final
 
+import helix_lab.bench.generate
 import helix_shared.artifacts
-from helix_lab.bench.generate import (
-    base_memories,
-    entities,
-    layout,
-    lexicon_process,
-    load,
-    variant_vectors,
-    variants,
-)
 from helix_lab.bench.generate.base_memories import read_base, texts
 from helix_lab.bench.generate.load import BUILD_INFO_FILE, Advance, BuildInfo, build, read_build_info
 from helix_lab.sets.build import code_digest
@@ -31,16 +22,6 @@ from helix_shared.encoders.encoder import Encoder
 from helix_shared.encoders.model import read_card
 from helix_shared.encoders.store import default_model
 
-GENERATORS: Final[tuple[ModuleType, ...]] = (
-    base_memories,
-    layout,
-    entities,
-    lexicon_process,
-    variants,
-    variant_vectors,
-    load,
-    edges,
-)
 LANES: Final = 2
 
 
@@ -48,10 +29,10 @@ def built_folder(home: Path, models: Path, data: Path | None, n: int, *, seed: i
     """Folder of `n` memories below the lab's `home`, built or not."""
     digest = hashlib.blake2b(digest_size=6)
     digest.update(f"{seed} {read_card(default_model(models)).checksum}".encode())
-    digest.update(code_digest((helix_shared.artifacts,)).encode())
-    for module in GENERATORS:
-        digest.update(Path(str(module.__file__)).read_bytes())
-    digest.update(",".join(found.name for found in texts(data)).encode())
+    digest.update(code_digest((helix_lab.bench.generate, helix_shared.artifacts)).encode())
+    digest.update(Path(edges.__file__).read_bytes())
+    for found in texts(data):
+        digest.update(f"{found.name} {found.documents} {found.questions}".encode())
     return home / "bench" / f"{n}-{digest.hexdigest()}"
 
 
