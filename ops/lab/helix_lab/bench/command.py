@@ -98,6 +98,8 @@ def bench(
 ) -> None:
     """Generate memories once, and measure recall, its floor, peers, live ingest and memory over them."""
     chosen = _sections(only)
+    if out is not None and out.suffix != ".json":
+        raise InvalidInputError("out", f"is {out.name}: end it in .json")
     report: dict[str, Any]
     models = helix_home() / "models"
     ensure_default_model(models)

@@ -13,6 +13,7 @@ from helix_lab.bench.reading.vector_indices import index_page
 from helix_lab.bench.table import over_floor, plain_lines, ratios, time_rows
 from helix_lab.report.charts import REST_COLOUR, STAGE_COLOURS
 from helix_lab.report.drawing import WIDTH, png, style
+from helix_shared.machine.whole_file import write_whole
 
 PAGE: Final = "bench.md"
 CHART: Final = "bench-stages.png"
@@ -24,8 +25,7 @@ def write_bench(report: Mapping[str, Any], out: Path) -> list[Path]:
 
     Sections that an earlier report of the same size has and this one lacks are kept.
     """
-    out.parent.mkdir(parents=True, exist_ok=True)
-    earlier = json.loads(out.read_text()) if out.exists() else {}
+    earlier = _read(out)
     whole = (earlier if earlier.get("n") == report["n"] else {}) | dict(report)
     if "reference_ms" in earlier and earlier.get("n") == report["n"]:
         whole["reference_ms"] = earlier["reference_ms"] | report.get("reference_ms", {})
@@ -33,14 +33,14 @@ def write_bench(report: Mapping[str, Any], out: Path) -> list[Path]:
         whole.pop("failed", None)
     if found := over_floor(whole):
         whole["over_floor"] = found
-    out.write_text(json.dumps(whole, indent=2) + "\n")
+    write_whole(out, (json.dumps(whole, indent=2) + "\n").encode())
     reports = _reports(out.parent)
     written = [out, out.parent / PAGE]
     if any("stages_ms" in found for found in reports):
         with style():
-            (out.parent / CHART).write_bytes(png(_chart(reports)))
+            write_whole(out.parent / CHART, png(_chart(reports)))
         written.append(out.parent / CHART)
-    (out.parent / PAGE).write_text("\n".join(_page(reports)) + "\n")
+    write_whole(out.parent / PAGE, ("\n".join(_page(reports)) + "\n").encode())
     return written
 
 
@@ -52,12 +52,17 @@ def growth(reports: Sequence[Mapping[str, Any]]) -> float | None:
 
 def _reports(folder: Path) -> list[dict[str, Any]]:
     """The reports of a folder, smallest size first; other files are ignored."""
-    found = []
-    for path in folder.glob("*.json"):
-        read = json.loads(path.read_text())
-        if isinstance(read, dict) and "n" in read and "machine" in read:
-            found.append(read)
+    found = filter(None, map(_read, folder.glob("*.json")))
     return sorted(found, key=lambda report: int(report["n"]))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The report of a file; empty where there is none."""
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return read if isinstance(read, dict) and {"n", "machine"} <= read.keys() else {}
 
 
 def _page(reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -1,20 +1,27 @@
 """Generated memories: repeatable, spread as real ones are, near real vectors; and the written report."""
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import Result
 from rich.console import Console
 
+from helix_lab.bench.command import SECTIONS, bench
 from helix_lab.bench.generate.base_memories import CHAT, KINDS
+from helix_lab.bench.generate.build_cache import built_folder
 from helix_lab.bench.generate.entities import entities_of
 from helix_lab.bench.generate.layout import TENANTS, lay_out, power_law
 from helix_lab.bench.generate.variant_vectors import moved, noise_of
 from helix_lab.bench.generate.variants import Material, Template, vary
 from helix_lab.bench.report_files import growth, write_bench
 from helix_lab.bench.table import over_floor, print_report
+from helix_lab.sets.data import EvaluationSet
+from helix_shared.errors import InvalidInputError
 from helix_shared.naming import find_names
 
 KIND_ROWS = np.repeat(np.arange(len(KINDS)), 50).astype(np.int8)
@@ -132,6 +139,17 @@ def test_moved_vectors_lie_around_their_base() -> None:
     assert np.array_equal(made, moved(noise_of(base), rows, sessions, seed=2))
 
 
+def test_other_base_texts_are_other_data(
+    make_set: Callable[..., EvaluationSet], tmp_path: Path, models_dir: Path
+) -> None:
+    """A set of the same name with another text is built again; the same one is not."""
+    folders = []
+    for turns in (8, 9, 8):
+        make_set("cosqa", turns=turns, notes=1)
+        folders.append(built_folder(tmp_path, models_dir, tmp_path / "sets", 100, seed=7))
+    assert folders[0] == folders[2] != folders[1]
+
+
 def test_recall_over_its_floor_is_a_ratio_of_one_run() -> None:
     """20 ms of p95 over a floor of 10, and over both engines at once of 20."""
     found = over_floor(_report(1_000, 20.0))
@@ -160,6 +178,31 @@ def test_a_section_measured_later_joins_the_report(tmp_path: Path) -> None:
     assert kept["recall_ms"]["p95"] == 20.0
     assert kept["over_floor"]["floor_p95"] == 2.0
     assert "failed" not in kept
+
+
+@pytest.mark.parametrize("content", ["", '{"n": 1000, "mach', "[1, 2]", "\xff"])
+def test_a_file_that_is_no_report_is_passed_over(tmp_path: Path, content: str) -> None:
+    """Half a file of a killed run, or somebody else's: a run of hours must not end with it."""
+    (tmp_path / "other.json").write_text(content, encoding="latin-1")
+    (tmp_path / "1000.json").write_text(content, encoding="latin-1")
+    report = {name: value for name, value in _report(1_000, 20.0).items() if name != "stages_ms"}
+    write_bench(report, tmp_path / "1000.json")
+    assert json.loads((tmp_path / "1000.json").read_text())["recall_ms"]["p95"] == 20.0
+    assert "## 1,000 memories" in (tmp_path / "bench.md").read_text()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_report_is_named_so_that_it_is_found(run_command: Callable[..., Result], tmp_path: Path) -> None:
+    """The page has the reports that end in .json, and is called bench.md itself."""
+    with pytest.raises(InvalidInputError, match=r"out: is bench\.md: end it in \.json"):
+        run_command(bench, "--out", tmp_path / "bench.md")
+
+
+def test_the_readme_names_every_section() -> None:
+    """In the table of the lab's README."""
+    readme = (Path(__file__).parents[4] / "ops" / "lab" / "README.md").read_text()
+    rows = readme.partition("| section | figures | how |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", rows, re.MULTILINE)) == set(SECTIONS)
 
 
 def test_skipped_peers_are_named_with_their_reason() -> None:

@@ -12,13 +12,14 @@ MEMORIES = 20_000
 
 def test_both_states_of_the_pages_are_measured(tmp_path: Path) -> None:
     """Only the second one reads the disk, which is what tells the two apart; nothing remains."""
-    found = codes_section(tmp_path, MEMORIES, seed=3, queries=10)["token_codes"]
+    home = tmp_path / "a home where the lab did nothing before"
+    found = codes_section(home, MEMORIES, seed=3, queries=10)["token_codes"]
     assert found["megabytes"] == round(MEMORIES * 40 * TOKEN_CODE_BYTES / 1e6)
     for state in ("warm", "cold"):
         assert 0 < found[state]["ms"]["p50"] <= found[state]["ms"]["p95"]
         assert found[state]["processor_ms"]["p50"] > 0
     assert found["warm"]["disk_pages"] < 1 < found["cold"]["disk_pages"]
-    assert not list(tmp_path.iterdir())
+    assert not list(home.iterdir())
     lines = codes_lines({"token_codes": found})
     assert [line.split(",")[1] for line in lines[:2]] == [
         f" pages {state}: {found[state]['ms']['p50']} ms at p50" for state in ("warm", "cold")

@@ -41,6 +41,7 @@ def codes_section(home: Path, n: int, *, seed: int, queries: int) -> dict[str, A
 
     Works in a folder below the lab's `home`, which it removes.
     """
+    home.mkdir(parents=True, exist_ok=True)
     drawn = np.random.default_rng(seed)
     counts = drawn.integers(TOKENS // 2, TOKENS + TOKENS // 2 + 1, n).astype(np.int32)
     with tempfile.TemporaryDirectory(prefix=".codes-", dir=home) as folder:
