@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helix_lab.sets.answers import Run
 from helix_lab.sets.ask import request_of
 from helix_lab.sets.build import BUILT
 from helix_lab.sets.cached.corpus import CachedCorpus
@@ -151,6 +152,24 @@ def test_a_rehearsal_ranks_as_the_direct_path_does(
             assert {name: answer.ranking for name, answer in answers.items()} == {
                 name: answer.ranking for name, answer in asked.items()
             }
+
+
+def test_a_rehearsal_searches_again_for_what_a_channel_reads_elsewhere(
+    small_set: EvaluationSet, home: Path, models_dir: Path
+) -> None:
+    """The entity channel passes no hub of the graph: another cap is another search."""
+    build_direct(small_set, home, models_dir)
+    entities = with_constants(PROFILES["engram"], {"retrieve.channels": ("entity",), "expand.enabled": False})
+    capped = with_constants(entities, {"expand.hub_cap": 1})
+    with open_direct(small_set, home, models_dir, PROFILES) as corpus:
+        fresh, rehearsal = CachedCorpus(corpus), CachedCorpus(corpus)
+        before = rankings(rehearsal.run(entities))
+        assert rankings(rehearsal.run(capped)) == rankings(fresh.run(capped)) != before
+
+
+def rankings(run: Run) -> list[tuple[str, ...]]:
+    """By question, in their order."""
+    return [answer.ranking for answer in run.answers]
 
 
 def test_vector_and_codes_are_kept_bit_for_bit(tmp_path: Path) -> None:

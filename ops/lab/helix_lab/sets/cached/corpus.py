@@ -141,6 +141,7 @@ class CachedCorpus:
                 top_k,
                 profile.embed.adapted,
                 profile.retrieve.model_dump_json(),
+                _read_elsewhere(profile),
                 route,
             ),
             lambda: retrieve(context, embedded, route, self._corpus.lanes, CHANNEL_SECONDS),
@@ -152,6 +153,12 @@ class CachedCorpus:
             self._made[key] = make()
         made: Made = self._made[key]
         return made
+
+
+def _read_elsewhere(profile: RankingProfile) -> tuple[Hashable, ...]:
+    """What searches read outside `retrieve`. The entity channel alone reads the hub cap, which is tuned."""
+    hub_cap = profile.expand.hub_cap if "entity" in profile.retrieve.channels else None
+    return hub_cap, profile.rank.current_min_text_coverage, profile.rank.profile_fact_gain
 
 
 def _all_found(retrieved: Retrieved) -> NDArray[np.int64]:
