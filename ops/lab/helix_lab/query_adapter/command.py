@@ -22,6 +22,7 @@ from helix_cli.clients.broker import run_async
 from helix_cli.commands.common import options
 from helix_cli.home.addresses import Server, nats_server
 from helix_cli.home.folder import HomeFolder
+from helix_cli.home.tenants import data_of_tenant
 from helix_lab.evaluate import Evaluation, opened, progress_bar
 from helix_lab.query_adapter.feedback import read_erased, read_feedback
 from helix_lab.query_adapter.fit import AT_ONCE, fit, require_own_codes
@@ -77,12 +78,13 @@ def adapter_command(
         if not tenant:
             raise InvalidInputError("--tenant", "must name the tenant whose feedback is learned from")
         where = HomeFolder.at(home)
+        root = data_of_tenant(where, tenant)
         if remove:
-            found = remove_learned(where.data, tenant)
+            found = remove_learned(root, tenant)
             console.print(f"{tenant}: {'removed' if found else 'has no adapter of its own'}", markup=False)
         else:
             asking = one_profile(profile, profiles_dir)
-            _learn(where.data, models or where.models, tenant, asking, nats_server(nats, home), console)
+            _learn(root, models or where.models, tenant, asking, nats_server(nats, home), console)
         return
     if data is None or out is None:
         raise InvalidInputError("--data, --out", "must be given, or --from-feedback")
