@@ -109,8 +109,12 @@ def _tables(scores: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[list[st
 
 def _bootstrap(table: Matrix, *, resamples: int, seed: int) -> tuple[Matrix, Matrix]:
     """Lower and upper end for every column of (questions, metrics)."""
+    return ends_of(resampled_means(table, resamples, np.random.default_rng(seed)))
+
+
+def resampled_means(table: Matrix, resamples: int, drawn: np.random.Generator) -> Matrix:
+    """Means of every column of (questions, metrics), each of as many questions drawn with replacement."""
     questions = len(table)
-    drawn = np.random.default_rng(seed)
     means = []
     for batch in _batches(resamples, questions):
         picks = drawn.integers(0, questions, (batch, questions))
@@ -118,8 +122,13 @@ def _bootstrap(table: Matrix, *, resamples: int, seed: int) -> tuple[Matrix, Mat
         cells = (picks + np.arange(batch)[:, None] * questions).ravel()
         counts = np.bincount(cells, minlength=batch * questions).reshape(batch, questions)
         means.append(counts.astype(np.float64) @ table / questions)
+    return np.concatenate(means)
+
+
+def ends_of(resampled: Matrix) -> tuple[Matrix, Matrix]:
+    """Lower and upper end of the interval of every column of (resamples, metrics)."""
     tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(np.concatenate(means), (tail, 1 - tail), axis=0)
+    low, high = np.quantile(resampled, (tail, 1 - tail), axis=0)
     return low, high
 
 

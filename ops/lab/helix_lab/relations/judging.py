@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from helix_consolidation.relations.decide import decide
 from helix_consolidation.relations.model import RelationModel
 from helix_consolidation.relations.statement import Decision
+from helix_lab.measures.roc import area_under_roc
 from helix_lab.relations.labelled import LabelledSet
 from helix_lab.relations.pairing import Case
 
@@ -22,14 +23,7 @@ RECALLS: Final = (0.1, 0.2, 0.36, 0.5)
 
 def area_under_curve(scores: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
     """Probability that a true pair scores above a false one; ties count half. NaN without both."""
-    positive = int(truth.sum())
-    if not positive or positive == len(truth):
-        return math.nan
-    order = np.sort(scores)
-    low, high = np.searchsorted(order, scores), np.searchsorted(order, scores, side="right")
-    ranks = (low + high + 1) / 2
-    above = ranks[truth].sum() - positive * (positive + 1) / 2
-    return float(above / (positive * (len(truth) - positive)))
+    return area_under_roc(scores[truth], scores[~truth]) if truth.any() and not truth.all() else math.nan
 
 
 def precision_at(scores: NDArray[np.float64], truth: NDArray[np.bool_], recall: float, total: int) -> float:
