@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from helix_cli.__main__ import app as helix
 from helix_cli.clients.broker import connected
 from helix_cli.stack.stack import Stack
-from helix_lab.__main__ import app as lab
+from helix_lab.commands import app as lab
 from helix_memory import subjects
 from helix_memory.events import EraseEvent, Event, FeedbackEvent, MemoryEvent
 from helix_memory.events.codec import encode_event

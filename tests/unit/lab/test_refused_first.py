@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from helix_lab.__main__ import eval_command, peers
 from helix_lab.ablation.command import ablate_command
+from helix_lab.commands import eval_command, peers
 from helix_lab.relations.command import relations_command
 from helix_lab.vector_losses import vectors_command
 from helix_shared.errors import InvalidInputError, NotFoundError

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from helix_consolidation.settings import ConsolidationSettings
-from helix_lab.__main__ import app
+from helix_lab.commands import app
 from helix_lab.simulation.parameters import BASES, load_parameters
 from helix_lab.simulation.reading import Reading, recalls
 from helix_lab.simulation.scenarios import SCENARIOS
