@@ -10,7 +10,7 @@ import numpy as np
 
 from helix_consolidation.relations.statement import Candidate, Statement
 from helix_lab.relations.pairing import Case
-from helix_lab.sets.data import Document, EvaluationSet
+from helix_lab.sets.data import Document, EvaluationSet, spread
 from helix_shared.artifacts.lexicon.analysis import idf
 from helix_shared.encoders.encoder import Encoder
 from helix_shared.moments import MICROSECONDS_PER_DAY
@@ -26,8 +26,7 @@ def look_alikes(data: EvaluationSet, encoder: Encoder, most: int) -> dict[str, l
 
     Returned by the name of the set, as `cases_of` does by tenant.
     """
-    step = max(1, len(data.documents) // most)
-    documents = data.documents[::step][:most]
+    documents = spread(data.documents, most)
     vectors = encoder.embed_many([document.text for document in documents])
     statements = [_statement(one, vectors[at], at) for at, one in enumerate(documents)]
     terms = [_terms(document.text) for document in documents]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,5 +62,10 @@ class EvaluationSet:
         """The same set with at most `limit` questions, evenly spread over the file."""
         if limit is None or len(self.questions) <= limit:
             return self
-        step = len(self.questions) / limit
-        return replace(self, questions=[self.questions[int(n * step)] for n in range(limit)])
+        return replace(self, questions=spread(self.questions, limit))
+
+
+def spread(items: Sequence[Item], most: int) -> list[Item]:
+    """At most `most` of `items`, evenly spread, in their order."""
+    step = max(1.0, len(items) / most)
+    return [items[int(number * step)] for number in range(min(most, len(items)))]

@@ -3,12 +3,13 @@
 import gzip
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from helix_lab.sets.data import Document, Question
+from helix_lab.sets.data import Document, Question, spread
 from helix_lab.sets.load import load_set, set_names
 from helix_shared.errors import InvalidInputError, NotFoundError
 
@@ -284,6 +285,15 @@ def test_a_sample_is_spread_evenly_over_the_questions(small: Path) -> None:
     assert [question.id for question in data.sample(10).questions] == [f"q{n}" for n in range(0, 40, 4)]
     assert (data.sample(10).documents, data.sample(10).relevant) == (data.documents, data.relevant)
     assert data.sample(None) is data.sample(40) is data
+
+
+def test_a_part_is_spread_over_the_whole() -> None:
+    """Of 700 documents 400 were the first 400; fewer than are wanted are all."""
+    found = spread(range(700), 400)
+    assert (len(found), found[0], found[-1]) == (400, 0, 698)
+    assert {after - before for before, after in pairwise(found)} == {1, 2}
+    assert spread([1, 2, 3], 4) == [1, 2, 3]
+    assert spread([], 4) == []
 
 
 def test_sets_are_found_by_name(small: Path) -> None:

@@ -33,6 +33,7 @@ from helix_lab.bench.generate.layout import BEGIN, DAYS, NOBODY, Layout, lay_out
 from helix_lab.bench.generate.lexicon_process import LexiconProcess
 from helix_lab.bench.generate.variant_vectors import noise_of
 from helix_lab.bench.generate.variants import Material, Varied, material_of, vary
+from helix_lab.sets.data import spread
 from helix_memory.subjects import EVENTS_STREAM
 from helix_shared.artifacts.generation.folders import folder_of
 from helix_shared.artifacts.generation.live_stores import Live
@@ -125,7 +126,7 @@ def build(
         model=model,
         build_seconds=round(time.monotonic() - started, 1),
         questions=base.questions,
-        phrase_queries=_spread(loader.phrase_queries, PHRASE_QUERIES),
+        phrase_queries=spread(loader.phrase_queries, PHRASE_QUERIES),
     )
     (folder / BUILD_INFO_FILE).write_text(json.dumps(asdict(info)) + "\n")
     return info
@@ -221,11 +222,6 @@ def _phrase_queries(loader: _Loader, start: int, varied: Varied, ids: list[str])
         if len(words) > PHRASE_WORDS:
             first = drawn.randrange(len(words) - PHRASE_WORDS)
             yield " ".join(words[first : first + PHRASE_WORDS]), ids[row]
-
-
-def _spread(items: list[tuple[str, str]], count: int) -> list[tuple[str, str]]:
-    step = max(1.0, len(items) / count)
-    return [items[int(k * step)] for k in range(min(count, len(items)))]
 
 
 def _publish(loader: _Loader, folder: Path, place: ShardPlace) -> None:
