@@ -57,7 +57,7 @@ def fold_action(context: FoldContext, action: LifecycleAction) -> None:
     state = context.state
     if state.tombstones.is_repeat(action.event, action.sequence):
         return
-    action = _with_versions_before(context, _with_version_families(context, action))
+    action = _with_versions_before(context, _with_families(context, action))
     if action.kind == "replace" and state.tombstones.executed.get(action.event) == action.sequence:
         return
     _update_reached(context, state.pending.add(action))
@@ -123,9 +123,7 @@ def _execute(context: FoldContext, action: LifecycleAction) -> None:
     if action.kind == "undo":
         _undo(context, action)
         return
-    action = _with_version_families(
-        context, _with_verbatim_memories(context, _with_versions_before(context, action))
-    )
+    action = _with_families(context, _with_turns(context, _with_versions_before(context, action)))
     reached = _reached(context, action)
     _note_unreached(context, action, reached)
     for selector in action.selectors:
@@ -177,13 +175,9 @@ def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
     if action.selector_kind == "memory":
         named = _named(context, action)
         if action.kind in _FAMILY_ACTIONS:
-            named = [
-                one
-                for ordinal in named
-                for one in members_of(context.state, _verbatim_memory(ledger, ordinal))
-            ]
+            named = [one for ordinal in named for one in members_of(context.state, _turn(ledger, ordinal))]
         elif action.kind == "erase":
-            named += _replaced_versions(context, named)
+            named += _versions_before(context, named)
         turns = [(ordinal, ledger.sources.same_turn(ordinal)) for ordinal in named]
         found = sorted({member for ordinal, others in turns for member in (ordinal, *others)})
     else:
@@ -195,15 +189,13 @@ def _reached(context: FoldContext, action: LifecycleAction) -> list[int]:
     return [ordinal for ordinal in found if action.reaches(ledger.memory_facts(ordinal))]
 
 
-def _replaced_versions(context: FoldContext, named: Iterable[int]) -> list[int]:
+def _versions_before(context: FoldContext, named: Iterable[int]) -> list[int]:
     """Ordinals of the versions that these memories replaced."""
     state = context.state
-    return [
-        one for ordinal in named for one in versions_before(state, _verbatim_memory(state.ledger, ordinal))
-    ]
+    return [one for ordinal in named for one in versions_before(state, _turn(state.ledger, ordinal))]
 
 
-def _verbatim_memory(ledger: Ledger, ordinal: int) -> int:
+def _turn(ledger: Ledger, ordinal: int) -> int:
     """The verbatim memory of a statement that stands beside one; else the memory itself."""
     source = ledger.sources.of(ordinal)
     return ordinal if source is None else source
@@ -230,7 +222,7 @@ def _codes_of_named(context: FoldContext, tenant_id: str, memory_id: str) -> lis
     return [own] if turn is None else [own, ledger.code(turn)]
 
 
-def _with_verbatim_memories(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
+def _with_turns(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
     """The action, which where it names a statement also names the verbatim memory it came from."""
     if action.selector_kind != "memory" or action.kind in _FAMILY_ACTIONS:
         return action
@@ -252,13 +244,13 @@ def _with_versions_before(context: FoldContext, action: LifecycleAction) -> Life
     if action.selector_kind != "memory" or action.kind != "erase":
         return action
     ledger = context.state.ledger
-    facts = map(ledger.memory_facts, _replaced_versions(context, _named(context, action)))
+    facts = map(ledger.memory_facts, _versions_before(context, _named(context, action)))
     codes = {value_code(action.tenant_id, "memory", memory_id) for memory_id in action.memory_ids}
     codes |= {one.memory for one in facts if action.reaches(one)}
     return replace(action, selectors=tuple(sorted(codes)))
 
 
-def _with_version_families(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
+def _with_families(context: FoldContext, action: LifecycleAction) -> LifecycleAction:
     """The action, which where it forgets or restores memories by id selects each with all its versions.
 
     A restore also selects the named memories themselves: an undo hides a correction by its own code.

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING
 
 from helix_consolidation.ledger.lifecycle.erasures import Erasures
-from helix_consolidation.ledger.lifecycle.tombstone_log import TombstoneLog, TombstoneTable
+from helix_consolidation.ledger.lifecycle.tombstone_log import Table, TombstoneLog
 from helix_consolidation.ledger.lifecycle.tombstones import Tombstones
 from helix_consolidation.stores.state_files import STATE_FILE, TOMBSTONES
 from helix_shared.artifacts.erasures.receipts import RECEIPTS, all_receipts, append_receipts
@@ -37,9 +37,7 @@ def remember_erased(state: ConsolidationState, generation: Path) -> None:
     known = set(state.tombstones.erased_memories)
     for record in records:
         is_erased = record.key in before.erased_memories and record.key not in known
-        if record.table == TombstoneTable.ACTORS or (
-            record.table == TombstoneTable.ERASED_MEMORIES and is_erased
-        ):
+        if record.table == Table.ACTORS or (record.table == Table.ERASED_MEMORIES and is_erased):
             state.tombstones.add(record)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from helix_consolidation.ledger.lifecycle.tombstone_log import TombstoneTable
+from helix_consolidation.ledger.lifecycle.tombstone_log import Table
 from helix_consolidation.ledger.usage_facts import decayed_count
 from helix_consolidation.stores.relation_state import save_relations
 from helix_consolidation.stores.state_files import save_state
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from helix_shared.artifacts.generation.live_stores import Live
     from helix_shared.shard_map import ShardPlace
 
-_ERASURES: Final = (TombstoneTable.ERASED, TombstoneTable.ERASED_MEMORIES)
+_ERASURES: Final = (Table.ERASED, Table.ERASED_MEMORIES)
 
 
 @dataclass(frozen=True, slots=True)

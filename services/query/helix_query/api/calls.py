@@ -58,10 +58,10 @@ class Calls:
         task: SnapshotTask[T],
         until: float,
         *,
-        min_sequence: int = 0,
+        min_seq: int = 0,
         answering_seconds: float = 0.0,
     ) -> T:
-        """The result of one task, once the generation has event `min_sequence`.
+        """The result of one task, once the generation has event `min_seq`.
 
         `answering_seconds`: time that is left for the task where possible, up to half of all.
 
@@ -76,7 +76,7 @@ class Calls:
             lambda _: [task],
             until,
             count=1,
-            min_sequence=min_sequence,
+            min_seq=min_seq,
             answering_seconds=answering_seconds,
         )
         return result_of(outcome)
@@ -89,10 +89,10 @@ class Calls:
         until: float,
         *,
         count: int,
-        min_sequence: int,
+        min_seq: int,
         answering_seconds: float = 0.0,
     ) -> tuple[int, list[T | BaseException]]:
-        """The generation, and the results or errors of `count` tasks on it, once it has event `min_sequence`.
+        """The generation, and the results or errors of `count` tasks on it, once it has event `min_seq`.
 
         Waits for that event until only answering time is left. `tasks` takes the seconds waited.
 
@@ -112,7 +112,7 @@ class Calls:
                             tasks,
                             until,
                             count=count,
-                            min_sequence=min_sequence,
+                            min_seq=min_seq,
                             answering_seconds=seconds,
                         )
                 except OtherShardError as error:
@@ -131,11 +131,11 @@ class Calls:
         until: float,
         *,
         count: int,
-        min_sequence: int,
+        min_seq: int,
         answering_seconds: float,
     ) -> tuple[int, list[T | BaseException]]:
         current = shard.current
-        if shard.is_loaded and current.progress.has_reached(min_sequence):
+        if shard.is_loaded and current.progress.has_reached(min_seq):
             generation, futures = self._submit(current, rpc, tenant, tasks(0.0), until)
             # they lease the generation
             shard.release()
@@ -145,8 +145,8 @@ class Calls:
             answered_by = until - min(answering_seconds, (until - started) / 2)
             await shard.loaded(answered_by)
             _require_tenant(current, tenant)
-            if not current.progress.has_reached(min_sequence):
-                await current.progress.reach(min_sequence, seconds=seconds_left(answered_by))
+            if not current.progress.has_reached(min_seq):
+                await current.progress.reach(min_seq, seconds=seconds_left(answered_by))
             waited = tasks(time.monotonic() - started)
             generation, futures = self._submit(current, rpc, tenant, waited, until, reserved=True)
             shard.release()

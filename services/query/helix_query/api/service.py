@@ -223,12 +223,7 @@ class RecallHandlers:
         )
         try:
             return await self._calls.one(
-                "WhyNot",
-                tenant,
-                search.step,
-                until,
-                min_sequence=query.min_sequence,
-                answering_seconds=math.inf,
+                "WhyNot", tenant, search.step, until, min_seq=query.min_sequence, answering_seconds=math.inf
             )
         finally:
             # also if the call was cancelled or is late
@@ -241,7 +236,7 @@ class RecallHandlers:
         until, query = self._until(context), profile_query_of(request)
         task = partial(profile_reply, query, budget=self._profile_tokens, until=until)
         tenant = query.selection.tenant_id
-        return await self._calls.one("GetProfile", tenant, task, until, min_sequence=query.min_sequence)
+        return await self._calls.one("GetProfile", tenant, task, until, min_seq=query.min_sequence)
 
     async def pack(self, request: recall_pb2.PackRequest, context: Any) -> recall_pb2.PackResponse:
         """Memories in the order of the caller, packed."""
@@ -249,7 +244,7 @@ class RecallHandlers:
         query = query_of(request.recall, profiles=self._profiles, clock=datetime.now(UTC))
         task = partial(pack_reply, query, memory_ids, profiles=self._profiles, until=until)
         tenant = query.selection.tenant_id
-        reply = await self._calls.one("Pack", tenant, task, until, min_sequence=query.min_sequence)
+        reply = await self._calls.one("Pack", tenant, task, until, min_seq=query.min_sequence)
         self._accesses.record_pack(query, reply)
         return reply
 
@@ -273,7 +268,7 @@ class RecallHandlers:
         _, listing_of, reply = LISTINGS[rpc]
         listing = listing_of(request)
         task, tenant = partial(reply, listing, until=until), listing.selection.tenant_id
-        return await self._calls.one(rpc, tenant, task, until, min_sequence=request.min_seq)
+        return await self._calls.one(rpc, tenant, task, until, min_seq=request.min_seq)
 
     async def _answers(
         self, rpc: str, queries: Sequence[Query], until: float
@@ -293,11 +288,9 @@ class RecallHandlers:
             )
             return [in_span(partial(search, one), tenant) for one in queries]
 
-        min_sequence = max((one.min_sequence for one in queries), default=0)
+        min_seq = max((one.min_sequence for one in queries), default=0)
         tenant = queries[0].selection.tenant_id if queries else ""
-        return await self._calls.several(
-            rpc, tenant, tasks, until, count=len(queries), min_sequence=min_sequence
-        )
+        return await self._calls.several(rpc, tenant, tasks, until, count=len(queries), min_seq=min_seq)
 
     def _until(self, context: Any) -> float:
         """The earlier of the caller's deadline and ours, a moment of the monotonic clock."""

@@ -9,7 +9,7 @@ import pytest
 from helix_consolidation.ledger.event_reach import TENANT, Actor, MemoryFacts, Visibility
 from helix_consolidation.ledger.lifecycle import tombstone_log as log_module
 from helix_consolidation.ledger.lifecycle import tombstones as module
-from helix_consolidation.ledger.lifecycle.tombstone_log import TombstoneLog, TombstoneRecord, TombstoneTable
+from helix_consolidation.ledger.lifecycle.tombstone_log import Record, Table, TombstoneLog
 from helix_consolidation.ledger.lifecycle.tombstones import ErasedCorrection, ForgetRecord, Tombstones, Usage
 from helix_shared.artifacts.files.segment_files import MERGE_RATIO
 from helix_shared.errors import CorruptArtifactError
@@ -123,12 +123,7 @@ def test_a_log_has_few_segments_and_seldom_rewrites_a_record(tmp_path: Path) -> 
     """A thousand publishes of ten records: at most 8 files, each record written about ten times."""
     log, written = TombstoneLog(tmp_path), 0
     for publish in range(1_000):
-        log.append(
-            [
-                TombstoneRecord(TombstoneTable.ERASED_MEMORIES, publish * 10 + n, sequence=1, flag=1)
-                for n in range(10)
-            ]
-        )
+        log.append([Record(Table.ERASED_MEMORIES, publish * 10 + n, sequence=1, flag=1) for n in range(10)])
         written += len(np.load(log.files[-1]))
     assert len(log.files) <= 8
     assert written < 10_000 * MERGE_RATIO * 8

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from helix_consolidation.ledger.event_reach import TENANT, value_code
-from helix_consolidation.ledger.lifecycle.tombstone_log import TombstoneRecord, TombstoneTable
+from helix_consolidation.ledger.lifecycle.tombstone_log import Record, Table
 from helix_consolidation.ledger.lifecycle.tombstones import Tombstones
 from helix_consolidation.usage.learned import remove_fitted_with_erased
 from helix_shared.artifacts.learned_adapters import (
@@ -57,9 +57,7 @@ def root(tmp_path: Path) -> Path:
 def erased_memory(memory_id: str) -> Tombstones:
     """What is left of an erased memory of acme."""
     found = Tombstones()
-    found.restore(
-        TombstoneRecord(TombstoneTable.ERASED_MEMORIES, value_code("acme", "memory", memory_id), 0, 5, 30, 1)
-    )
+    found.restore(Record(Table.ERASED_MEMORIES, value_code("acme", "memory", memory_id), 0, 5, 30, 1))
     return found
 
 
@@ -115,9 +113,7 @@ def test_what_a_killed_process_left_is_removed(root: Path, kept: str) -> None:
 def test_a_file_that_cannot_be_removed_ends_nothing_and_withholds_the_adapter(root: Path) -> None:
     """The other tenants are looked at, and the next call tries again."""
     tombstones = erased_memory(MEMORY)
-    tombstones.restore(
-        TombstoneRecord(TombstoneTable.ERASED_MEMORIES, value_code("other", "memory", MEMORY), 0, 5, 30, 1)
-    )
+    tombstones.restore(Record(Table.ERASED_MEMORIES, value_code("other", "memory", MEMORY), 0, 5, 30, 1))
     obstacle = root / "adapters" / "acme" / "folder"
     obstacle.mkdir()
     assert remove_fitted_with_erased(root, tombstones) == ["other"]

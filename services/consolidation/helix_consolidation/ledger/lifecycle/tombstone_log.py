@@ -39,7 +39,7 @@ _RECORD: Final = np.dtype(
 )
 
 
-class TombstoneTable(IntEnum):
+class Table(IntEnum):
     """Which dictionary of `Tombstones` a record belongs to; the numbers are stored."""
 
     ACTORS = 1
@@ -64,10 +64,10 @@ class TombstoneTable(IntEnum):
     """`key` event, `scope` and `sequence` both that of the repeat, `value` its session."""
 
 
-class TombstoneRecord(NamedTuple):
-    """One change; `TombstoneTable` says what the numbers mean in each table."""
+class Record(NamedTuple):
+    """One change; `Table` says what the numbers mean in each table."""
 
-    table: TombstoneTable
+    table: Table
     key: int
     scope: int = 0
     sequence: int = 0
@@ -76,12 +76,12 @@ class TombstoneRecord(NamedTuple):
 
 
 _REMOVED_BY: Final = {
-    TombstoneTable.ERASED_MEMORIES: "flag",
-    TombstoneTable.WITHDRAWN: "flag",
-    TombstoneTable.ERASED_CORRECTIONS: "scope",
+    Table.ERASED_MEMORIES: "flag",
+    Table.WITHDRAWN: "flag",
+    Table.ERASED_CORRECTIONS: "scope",
 }
 """Tables in which a record with 0 in this field revokes an earlier one."""
-_ONE_PER_KEY: Final = (*_REMOVED_BY, TombstoneTable.EXECUTED)
+_ONE_PER_KEY: Final = (*_REMOVED_BY, Table.EXECUTED)
 """Tables with one entry per key; `scope` is not part of the key."""
 
 
@@ -100,13 +100,13 @@ class TombstoneLog:
         """The segments, oldest first; the files never change."""
         return self._segments.files
 
-    def records(self) -> Iterator[TombstoneRecord]:
+    def records(self) -> Iterator[Record]:
         """All records, oldest first."""
         for path in self._segments.files:
             for table, key, scope, sequence, value, flag in _load(path).tolist():
-                yield TombstoneRecord(TombstoneTable(table), key, scope, sequence, value, flag)
+                yield Record(Table(table), key, scope, sequence, value, flag)
 
-    def append(self, records: Sequence[TombstoneRecord]) -> None:
+    def append(self, records: Sequence[Record]) -> None:
         """Write records as a new segment."""
         if not records:
             return
@@ -123,9 +123,7 @@ class TombstoneLog:
 
 def _last(rows: NDArray[np.void], *, is_whole: bool) -> NDArray[np.void]:
     """The last row of every key, in order; of the whole log without the rows that only revoke another."""
-    values = np.where(
-        np.isin(rows["table"], (TombstoneTable.ACTORS, TombstoneTable.UNDONE)), rows["value"], 0
-    )
+    values = np.where(np.isin(rows["table"], (Table.ACTORS, Table.UNDONE)), rows["value"], 0)
     scopes = np.where(np.isin(rows["table"], _ONE_PER_KEY), 0, rows["scope"])
     keys = (values, scopes, rows["key"], rows["table"])
     order = np.lexsort(keys)
@@ -135,7 +133,7 @@ def _last(rows: NDArray[np.void], *, is_whole: bool) -> NDArray[np.void]:
     kept = np.sort(order[~np.append(same, values=False)])
     found: NDArray[np.void] = rows[kept]
     is_kept = np.ones(len(found), bool)
-    is_kept[np.flatnonzero(found["table"] == TombstoneTable.EXECUTED)[:-REMEMBERED_EVENTS]] = False
+    is_kept[np.flatnonzero(found["table"] == Table.EXECUTED)[:-REMEMBERED_EVENTS]] = False
     for table, name in _REMOVED_BY.items() if is_whole else ():
         is_kept &= (found["table"] != table) | (found[name] != 0)
     return found[is_kept]

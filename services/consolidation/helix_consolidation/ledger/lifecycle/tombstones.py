@@ -16,11 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from helix_consolidation.ledger.event_reach import NOTHING, TENANT, Actor, value_code
-from helix_consolidation.ledger.lifecycle.tombstone_log import (
-    REMEMBERED_EVENTS,
-    TombstoneRecord,
-    TombstoneTable,
-)
+from helix_consolidation.ledger.lifecycle.tombstone_log import REMEMBERED_EVENTS, Record, Table
 from helix_consolidation.ledger.sequences import from_log_position, log_position
 from helix_shared.edges import LARGEST_SEQUENCE
 from helix_shared.identity import memory_id
@@ -119,7 +115,7 @@ class Tombstones:
 
     An erasure removes them from the log, and the quotations of them from the memories of their sessions.
     """
-    changes: list[TombstoneRecord] = field(default_factory=list, compare=False)
+    changes: list[Record] = field(default_factory=list, compare=False)
     """Since the last `take_changes`."""
 
     def is_repeat(self, event: int, sequence: int) -> bool:
@@ -128,33 +124,31 @@ class Tombstones:
 
     def record_executed(self, event: int, sequence: int) -> None:
         """Record an executed event; calls come in the order of the log."""
-        self._note(TombstoneRecord(TombstoneTable.EXECUTED, event, sequence=sequence))
+        self._note(Record(Table.EXECUTED, event, sequence=sequence))
 
     def record_forget(self, selector: int, actor: Actor, record: ForgetRecord) -> None:
         """Record a forget or a restore."""
         code, flag = self._actor(actor), int(record.is_hidden)
-        self._note(
-            TombstoneRecord(TombstoneTable.FORGOTTEN, selector, code, record.sequence, record.at, flag)
-        )
+        self._note(Record(Table.FORGOTTEN, selector, code, record.sequence, record.at, flag))
 
     def record_erasure(self, selector: int, actor: Actor, sequence: int) -> None:
         """Record the erasure of a memory, session, document or user."""
-        self._note(TombstoneRecord(TombstoneTable.ERASED, selector, self._actor(actor), sequence))
+        self._note(Record(Table.ERASED, selector, self._actor(actor), sequence))
 
     def record_replacement(self, document: int, actor: Actor, sequence: int) -> None:
         """Record that pieces of a document older than `sequence` are superseded; the highest one counts."""
         if sequence > self.replaced.get(document, {}).get(actor.code, 0):
-            self._note(TombstoneRecord(TombstoneTable.REPLACED, document, self._actor(actor), sequence))
+            self._note(Record(Table.REPLACED, document, self._actor(actor), sequence))
 
     def record_undo(self, memory: int, other: int, actor: Actor, sequence: int) -> None:
         """Record that the relations of a memory, or those to one `other`, are taken back."""
-        self._note(TombstoneRecord(TombstoneTable.UNDONE, memory, self._actor(actor), sequence, other))
+        self._note(Record(Table.UNDONE, memory, self._actor(actor), sequence, other))
 
     def record_repeat(self, event: int, sequence: int, session: int) -> None:
         """Record that an event was published at `sequence` too, where that publication does not count."""
         known = self.repeats.get(event, {})
         if sequence not in known or known[sequence] == NOTHING != session:
-            self._note(TombstoneRecord(TombstoneTable.REPEATS, event, sequence, sequence, session))
+            self._note(Record(Table.REPEATS, event, sequence, sequence, session))
 
     def is_undone(self, newer: MemoryFacts, older: int) -> bool:
         """Whether an undo after `newer` reaches it and takes back its relation to the memory `older`."""
@@ -171,28 +165,24 @@ class Tombstones:
         """Record that the event at `erased_at` erased a memory; `correction` if it was one."""
         code = memory.memory
         actor = self._actor(Actor(memory.visibility.owner, memory.visibility.audience))
-        self._note(
-            TombstoneRecord(TombstoneTable.ERASED_MEMORIES, code, actor, memory.stream_sequence, erased_at, 1)
-        )
+        self._note(Record(Table.ERASED_MEMORIES, code, actor, memory.stream_sequence, erased_at, 1))
         if correction is not None:
             position = log_position(correction.sequence, correction.piece)
             self._note(
-                TombstoneRecord(
-                    TombstoneTable.ERASED_CORRECTIONS, code, correction.corrects, position, correction.ordinal
-                )
+                Record(Table.ERASED_CORRECTIONS, code, correction.corrects, position, correction.ordinal)
             )
 
     def revoke_erased_memory(self, memory: int) -> None:
         """Undo `record_erased_memory`: the erased rows were of a later publication, which does not count."""
         if memory in self.erased_memories:
-            self._note(TombstoneRecord(TombstoneTable.ERASED_MEMORIES, memory))
+            self._note(Record(Table.ERASED_MEMORIES, memory))
         if memory in self.erased_corrections:
-            self._note(TombstoneRecord(TombstoneTable.ERASED_CORRECTIONS, memory))
+            self._note(Record(Table.ERASED_CORRECTIONS, memory))
 
     def record_withdrawn(self, memory: int, *, withdrawn: bool) -> None:
         """Record whether the latest memories message of its event lacks a memory."""
         if (memory in self.withdrawn) != withdrawn:
-            self._note(TombstoneRecord(TombstoneTable.WITHDRAWN, memory, flag=int(withdrawn)))
+            self._note(Record(Table.WITHDRAWN, memory, flag=int(withdrawn)))
 
     def is_erased(self, memory: int, sequence: int) -> bool:
         """Whether a row of this memory of this stream sequence, or of an earlier one, was erased."""
@@ -225,32 +215,32 @@ class Tombstones:
             if record.sequence > memory.stream_sequence and self.actors[actor].reaches(memory.visibility)
         ]
 
-    def take_changes(self) -> list[TombstoneRecord]:
+    def take_changes(self) -> list[Record]:
         """The records since the last call."""
         changes, self.changes = self.changes, []
         return changes
 
-    def add(self, record: TombstoneRecord) -> None:
+    def add(self, record: Record) -> None:
         """Take over a record of another generation."""
         self._note(record)
 
-    def restore(self, record: TombstoneRecord) -> None:
+    def restore(self, record: Record) -> None:
         """Apply a stored record; of records with one key the last applied counts."""
-        by_actor = {TombstoneTable.ERASED: self.erased, TombstoneTable.REPLACED: self.replaced}
+        by_actor = {Table.ERASED: self.erased, Table.REPLACED: self.replaced}
         if record.table in by_actor:
             by_actor[record.table].setdefault(record.key, {})[record.scope] = record.sequence
-        elif record.table == TombstoneTable.FORGOTTEN:
+        elif record.table == Table.FORGOTTEN:
             forget = ForgetRecord(record.sequence, bool(record.flag), record.value)
             self.forgotten.setdefault(record.key, {})[record.scope] = forget
-        elif record.table == TombstoneTable.ACTORS:
+        elif record.table == Table.ACTORS:
             before = self.actors.get(record.key, Actor(record.scope))
             added = frozenset((record.value,) if record.value else ())
             self.actors[record.key] = Actor(before.user, before.principals | added, bool(record.flag))
-        elif record.table == TombstoneTable.UNDONE:
+        elif record.table == Table.UNDONE:
             self.undone.setdefault(record.key, {})[record.scope, record.value] = record.sequence
-        elif record.table == TombstoneTable.REPEATS:
+        elif record.table == Table.REPEATS:
             self.repeats.setdefault(record.key, {})[record.sequence] = record.value
-        elif record.table == TombstoneTable.EXECUTED:
+        elif record.table == Table.EXECUTED:
             self.executed[record.key] = record.sequence
             self.executed.move_to_end(record.key)
             if len(self.executed) > REMEMBERED_EVENTS:
@@ -258,18 +248,18 @@ class Tombstones:
         else:
             self._restore_memory(record)
 
-    def _restore_memory(self, record: TombstoneRecord) -> None:
+    def _restore_memory(self, record: Record) -> None:
         """Apply a record about one memory."""
-        if record.table == TombstoneTable.WITHDRAWN:
+        if record.table == Table.WITHDRAWN:
             (self.withdrawn.add if record.flag else self.withdrawn.discard)(record.key)
-        elif record.table == TombstoneTable.ERASED_CORRECTIONS:
+        elif record.table == Table.ERASED_CORRECTIONS:
             self._restore_correction(record)
         elif record.flag:
             self.erased_memories[record.key] = ErasedMemory(record.sequence, record.value, record.scope)
         else:
             self.erased_memories.pop(record.key, None)
 
-    def _restore_correction(self, record: TombstoneRecord) -> None:
+    def _restore_correction(self, record: Record) -> None:
         """Apply what an erased correction corrected; a `scope` of 0 revokes an earlier record."""
         before = self.erased_corrections.pop(record.key, None)
         if before is not None:
@@ -282,7 +272,7 @@ class Tombstones:
             self.erased_corrections[record.key] = ErasedCorrection(record.scope, record.value, *position)
             self.erased_corrections_of.setdefault(record.scope, set()).add(record.key)
 
-    def _note(self, record: TombstoneRecord) -> None:
+    def _note(self, record: Record) -> None:
         self.restore(record)
         self.changes.append(record)
 
@@ -291,9 +281,7 @@ class Tombstones:
         code = actor.code
         if code not in self.actors:
             for principal in (0, *sorted(actor.principals)):
-                self._note(
-                    TombstoneRecord(TombstoneTable.ACTORS, code, actor.user, 0, principal, int(actor.is_own))
-                )
+                self._note(Record(Table.ACTORS, code, actor.user, 0, principal, int(actor.is_own)))
         return code
 
     def _last_reaching(
