@@ -65,12 +65,14 @@ _BEFORE_OBJECT = re.compile(
     r"|without|before|after|until|into|is|was|has|nobody|nothing|about|like|unlike|except|either|neither)\b)"
     r"[a-z][\w'-]*){0,4}\s*[\"'`*\u201c\u2018(]?"
 )
-_JUST_BEFORE_OBJECT = re.compile(r"(?:\s+(?:now|still|currently|called|named))*\s*[\"'`*\u201c\u2018(]?")
+_JUST_BEFORE_OBJECT = re.compile(
+    r"(?:\s{1,4}(?:now|still|currently|called|named)){0,3}\s{0,4}[\"'`*\u201c\u2018(]?"
+)
 _OF = re.compile(r"\bof\b", re.IGNORECASE)
-_OWN_NOUN = re.compile(r"\s+(?P<noun>[a-z][\w-]*)")
-_ALTERNATIVE = re.compile(r"[\"'`*)\u201d\u2019]*,?\s+or\b")
+_OWN_NOUN = re.compile(r"\s{1,4}(?P<noun>[a-z][\w-]*)")
+_ALTERNATIVE = re.compile(r"[\"'`*)\u201d\u2019]{0,4},?\s{1,4}or\b")
 _GIVEN = re.compile(
-    r"\s+(?:an?|some|two|three|his|her|my|our|their)\s+"
+    r"\s{1,4}(?:an?|some|two|three|his|her|my|our|their)\s{1,4}"
     r"(?!(?:few|couple|while|bit|long|minute|hour|day|week|fortnight|month|quarter|year|decade|time)s?\b)[a-z]"
 )
 """Behind whom something is bought or made for: "bought Mia a bike"; not "bought Acme a year ago"."""
@@ -83,8 +85,8 @@ _AT_A_PLACE = re.compile(
 )
 _BOTH = re.compile(r",?\s(?:and|&)\s")
 _BEGINS_CLAUSE = re.compile(
-    rf"(?:^|[.,;:!?()\n\u2013\u2014-]\s*|\b(?:and|but|so|then|that|because|since|while|when|where|now|today"
-    rf"|yesterday|both|also|later|finally|{NOUN_PATTERN})\s+)[\"'`*\u201c\u2018(]?$",
+    rf"(?:^|[.,;:!?()\n\u2013\u2014-]\s{{0,4}}|\b(?:and|but|so|then|that|because|since|while|when|where|now|today"
+    rf"|yesterday|both|also|later|finally|{NOUN_PATTERN})\s{{1,4}})[\"'`*\u201c\u2018(]?$",
     re.IGNORECASE,
 )
 """Before the first of two subjects; in "I left Acme and I work at Imec" Acme is none."""
