@@ -18,7 +18,7 @@ from helix_shared.broker.worker import derive
 
 SERVICE: Final = streams.DOC2QUERY
 EDGE: Final = "expansions"
-VERSION: Final = "4"
+VERSION: Final = "5"
 """Part of the message id: raise it with the rules, so that new results are not dropped as repetitions."""
 
 

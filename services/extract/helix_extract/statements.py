@@ -26,7 +26,7 @@ from helix_shared.naming import canonical
 from helix_shared.timex import find_time_expressions
 
 EDGE: Final = "statements"
-VERSION: Final = "7"
+VERSION: Final = "8"
 """Part of the de-duplication id: raise it when the same answer should give other rows."""
 TYPES: Final = {
     "fact": "semantic",

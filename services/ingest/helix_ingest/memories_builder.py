@@ -20,7 +20,7 @@ from helix_shared.broker.worker.derived import DerivedMessage
 from helix_shared.encoders.encoder import Encoder
 
 EDGE: Final = "memories"
-VERSION: Final = "28"
+VERSION: Final = "29"
 """Part of the de-duplication id: raise it when the same event should give other memories."""
 
 

@@ -16,7 +16,7 @@ from helix_shared.broker.worker import derive
 
 SERVICE: Final = streams.KG
 EDGE: Final = "links"
-VERSION: Final = "10"
+VERSION: Final = "11"
 """Part of the message id: raise it with the rules, so that new results are not dropped as repetitions."""
 
 _FIELDS: Final = tuple(field.name for field in fields(Link))
