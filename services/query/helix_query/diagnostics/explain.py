@@ -21,6 +21,7 @@ from helix_query.recall.stages.diversify import (
     jaccard,
     replaced_among,
     restated_among,
+    values_of,
     without_near_duplicates,
 )
 from helix_query.recall.stages.rank import score
@@ -118,15 +119,18 @@ def _duplicates(trace: Trace, context: RecallContext) -> dict[int, Duplicate]:
     compared, _ = compared_for_duplicates(context, trace.ranked, trace.candidates)
     threshold = context.profile.diversify.near_duplicate
     ordinals = trace.candidates.ordinals[compared.positions]
-    minhashes = context.generation.signals.minhash(ordinals)
+    signals = context.generation.signals
+    minhashes, values = signals.minhash(ordinals), values_of(signals, ordinals)
     restated = restated_among(context, ordinals, trace.route)
-    kept = without_near_duplicates(minhashes, threshold=threshold, enough=len(compared), restated=restated)
+    kept = without_near_duplicates(
+        minhashes, threshold=threshold, enough=len(compared), restated=restated, values=values
+    )
     found = _replaced(trace, context)
     for row in np.setdiff1d(np.arange(len(compared)), kept).tolist():
         better = kept[kept < row]
         same = better[np.isin(better, list(restated.get(row, ())))]
         loss = Loss.RESTATEMENT if len(same) else Loss.NEAR_DUPLICATE
-        others = same if len(same) else better
+        others = same if len(same) else better[[values(one) == values(row) for one in better.tolist()]]
         similarity = jaccard(minhashes[others], minhashes[row])
         most = int(np.argmax(similarity))
         position = int(compared.positions[others[most]])

@@ -3,6 +3,7 @@ import pytest
 
 from helix_query.profile.files import load_profiles
 from helix_query.recall.candidates import Ranked
+from helix_query.recall.evidence.written_values import written_values
 from helix_query.recall.stages.diversify import (
     Similarity,
     diverse,
@@ -34,6 +35,17 @@ def test_near_duplicates_go_and_the_better_one_stays() -> None:
     """64 permutations: 12 differing is Jaccard .8125 and out, 13 differing .796875 and stays."""
     signatures = np.stack([signature(0), signature(12), signature(13)])
     assert without_near_duplicates(signatures, threshold=0.8, enough=9).tolist() == [0, 2]
+
+
+def test_the_same_wording_with_another_value_is_no_duplicate() -> None:
+    """1 has another number than 0, and 2 the number of 0; a text is read only for similar rows."""
+    signatures = np.stack([signature(0), signature(3), signature(4), signature(40)])
+    texts = ["412 euros", "655 euros", "412 euros, thanks"]
+
+    def values(row: int) -> frozenset[str]:
+        return written_values(texts[row])
+
+    assert without_near_duplicates(signatures, threshold=0.8, enough=9, values=values).tolist() == [0, 1, 3]
 
 
 def test_a_duplicate_of_a_dropped_one_is_compared_with_those_kept() -> None:

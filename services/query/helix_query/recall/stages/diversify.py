@@ -1,6 +1,7 @@
 """Stage 7: removes replaced turns and restatements, then orders by marginal relevance or by session.
 
-Near-duplicates are found by their MinHash signatures, restatements by the decided relations. Novelty is the
+Near-duplicates are found by their MinHash signatures, restatements by the decided relations. Texts of the
+same wording with other numbers, or with a negation that one of them lacks, are no duplicates. Novelty is the
 cosine of the stored vectors or, where the best of each session goes first, that of MinHash. Memories that the
 caller has are dropped last: what repeats them goes with them, and they count against novelty.
 """
@@ -16,6 +17,7 @@ import numpy as np
 from helix_query.profile.intent import Intent
 from helix_query.profile.past_question import PastQuestion
 from helix_query.recall.candidates import Ranked
+from helix_query.recall.evidence.written_values import written_values
 from helix_query.recall.lifecycle.derived_statements import replaced_turns
 from helix_query.recall.lifecycle.restatements import NO_RESTATEMENTS, restatements_among
 from helix_query.recall.stages.normalise import normalise
@@ -25,11 +27,15 @@ if TYPE_CHECKING:
 
     from helix_query.recall.candidates import Candidates, Route
     from helix_query.recall.context import RecallContext
+    from helix_shared.artifacts.signals.reader import Signals
 
 _NONE: Final[frozenset[int]] = frozenset()
+_NO_VALUES: Final[frozenset[str]] = frozenset()
 NO_ROWS: Final = np.empty(0, np.int64)
 Similarity = Callable[[int], "NDArray[np.float64]"]
 """Similarity of every row to the row of this number."""
+ValuesOf = Callable[[int], frozenset[str]]
+"""Numbers and negations in the text of the row of this number."""
 
 
 def diversify(context: RecallContext, ranked: Ranked, candidates: Candidates, route: Route) -> Ranked:
@@ -49,7 +55,19 @@ def diversify(context: RecallContext, ranked: Ranked, candidates: Candidates, ro
         session_floor=constants.session_floor if by_session else None,
         session_mmr_lambda=constants.session_mmr_lambda,
         restated=restated_among(context, ordinals, route),
+        values=values_of(signals, ordinals),
     )
+
+
+def values_of(signals: Signals, ordinals: NDArray[np.int64]) -> ValuesOf:
+    """Values of the memories of `ordinals` by row; a text is read when a row is first asked for."""
+
+    @cache
+    def values(row: int) -> frozenset[str]:
+        records = signals.records(ordinals[row : row + 1])
+        return written_values(records[0]["text"]) if records else _NO_VALUES
+
+    return values
 
 
 def restated_among(
@@ -134,16 +152,20 @@ def diverse(
     session_floor: float | None = None,
     session_mmr_lambda: float = 1.0,
     restated: Mapping[int, frozenset[int]] = NO_RESTATEMENTS,
+    values: ValuesOf = lambda _: _NO_VALUES,
 ) -> Ranked:
     """The `count` to return, in their order, each with its score.
 
     `minhashes` and `sessions` run parallel to `ranked`; `vectors` gives the unit vectors of some of its rows,
-    for marginal relevance only. With `session_floor` the best of each session comes first, if it reaches
-    that share of the best score; with a `session_mmr_lambda` below 1 the others follow by marginal relevance.
+    for marginal relevance only, and `values` those of rows of nearly the same wording. With `session_floor`
+    the best of each session comes first, if it reaches that share of the best score; with a
+    `session_mmr_lambda` below 1 the others follow by marginal relevance.
     """
     # Without MMR and coverage the order stays, so the first `count` distinct ones are the answer.
     enough = count if mmr_lambda >= 1.0 and session_floor is None else len(ranked)
-    kept = without_near_duplicates(minhashes, threshold=near_duplicate, enough=enough, restated=restated)
+    kept = without_near_duplicates(
+        minhashes, threshold=near_duplicate, enough=enough, restated=restated, values=values
+    )
     scores = ranked.scores[kept]
     if session_floor is not None:
         leads = session_leads(scores, sessions[kept], floor=session_floor)
@@ -167,10 +189,12 @@ def without_near_duplicates(
     threshold: float,
     enough: int,
     restated: Mapping[int, frozenset[int]] = NO_RESTATEMENTS,
+    values: ValuesOf = lambda _: _NO_VALUES,
 ) -> NDArray[np.int64]:
-    """The first `enough` rows whose estimated Jaccard with every row kept before is below `threshold`.
+    """The first `enough` rows that are no near-duplicate of a row kept before.
 
-    None of them says the same as a row kept before, by `restated`.
+    A near-duplicate has an estimated Jaccard of at least `threshold` and the same `values`. None of them says
+    the same as a row kept before, by `restated`.
     """
     kept: list[int] = []
     for row, signature in enumerate(minhashes):
@@ -179,7 +203,8 @@ def without_near_duplicates(
         equal = (minhashes[kept] == signature).sum(axis=1) if kept else np.empty(0)
         if not restated.get(row, _NONE).isdisjoint(kept):
             continue
-        if not (equal / len(signature) >= threshold).any():
+        similar = np.flatnonzero(equal / len(signature) >= threshold)
+        if not any(values(kept[one]) == values(row) for one in similar.tolist()):
             kept.append(row)
     return np.array(kept, np.int64)
 
