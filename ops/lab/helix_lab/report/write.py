@@ -28,7 +28,7 @@ def check_out(out: Path | None) -> None:
         InvalidInputError: it would be overwritten by its own neighbours.
     """
     if out is not None and out.suffix in {".md", ".html"}:
-        raise InvalidInputError("out", f"is {out.name}: that is a neighbour's name, end it in .json")
+        raise InvalidInputError("out", f"{out.name} is the name of a file written beside the report; end it in .json")
 
 
 def write_report(report: Mapping[str, Any], out: Path) -> list[Path]:
