@@ -265,5 +265,5 @@ def test_the_command_writes_its_report(
 
 def test_the_command_refuses_the_name_of_its_page(tmp_path: Path) -> None:
     """--out is the JSON; the Markdown beside it would overwrite it."""
-    with pytest.raises(InvalidInputError, match=r"report.md is the name of a file written beside"):
+    with pytest.raises(InvalidInputError, match=r"report\.md is written beside the report"):
         ablate_command(data=tmp_path, out=tmp_path / "report.md")

@@ -25,10 +25,10 @@ def check_out(out: Path | None) -> None:
     """Refuse the name of a report before there is anything to write.
 
     Raises:
-        InvalidInputError: it would be overwritten by its own neighbours.
+        InvalidInputError: a file that is written beside it would overwrite it.
     """
     if out is not None and out.suffix in {".md", ".html"}:
-        raise InvalidInputError("out", f"{out.name} is the name of a file written beside the report; end it in .json")
+        raise InvalidInputError("out", f"{out.name} is written beside the report; end its name in .json")
 
 
 def write_report(report: Mapping[str, Any], out: Path) -> list[Path]:
