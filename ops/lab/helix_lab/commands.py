@@ -21,7 +21,7 @@ from helix_lab.measures.figures import figures_of
 from helix_lab.peers.command import Entry, embed_set, peers_command
 from helix_lab.peers.run import ENGINES, check_engines
 from helix_lab.query_adapter.command import adapter_command
-from helix_lab.ranking_profiles import chosen, profile_folder
+from helix_lab.ranking_profiles import named_profiles
 from helix_lab.relations.command import relations_command
 from helix_lab.report.write import check_out, write_report
 from helix_lab.sets.data import EvaluationSet
@@ -80,6 +80,7 @@ def eval_command(
     check_out(out)
     if path not in {DIRECT, STREAM}:
         raise InvalidInputError("path", f"must be {DIRECT} or {STREAM}, not {path!r}")
+    profiles = named_profiles(profile, profiles_dir)
     loaded = load_judged(data, sets, corpus_from=corpus_from, limit=limit)
     evaluation = Evaluation(
         home=helix_home() / "lab",
@@ -90,8 +91,6 @@ def eval_command(
         loading=Loading(copies, crash, wait_seconds),
         fresh=fresh,
     )
-    with profile_folder(profiles_dir) as folder:
-        profiles = chosen(profile, folder)
     report: dict[str, Any] = {"sets": {}, "linkage": {}, "meta": meta(evaluation)}
     for one in loaded:
         runs = evaluation.runs(one, profiles, console)
@@ -123,10 +122,9 @@ def peers(
     check_out(out)
     names = [name.strip() for name in engines.split(",") if name.strip()] or ENGINES
     check_engines(names)
+    profiles = named_profiles(profile, None)
     loaded = load_judged(data, sets, corpus_from=corpus_from, limit=limit)
     evaluation = Evaluation(home=helix_home() / "lab", models=_models(), path=DIRECT, top_k=top_k, fresh=True)
-    with profile_folder(None) as folder:
-        profiles = chosen(profile, folder)
     model, about = default_model(evaluation.models), {"meta": meta(evaluation)}
 
     def entries() -> Iterator[Entry]:

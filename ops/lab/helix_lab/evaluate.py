@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 import helix_query
 from helix_lab.measures.figures import linkage_figures
 from helix_lab.measures.linkage import linkage
-from helix_lab.ranking_profiles import profile_folder
+from helix_lab.ranking_profiles import known_profiles, profile_folder
 from helix_lab.sets.answers import Answer, Run
 from helix_lab.sets.build import PACKAGES, code_digest, corpus_key
 from helix_lab.sets.data import EvaluationSet, Question
@@ -29,7 +29,6 @@ from helix_lab.sets.inventory import take_inventory
 from helix_lab.sets.packs import BUDGETS
 from helix_lab.sets.runs import RunFile
 from helix_lab.sets.stream import Loading, open_stream
-from helix_query.profile.files import load_profiles
 from helix_query.profile.profile import RankingProfile
 from helix_shared.encoders.model import read_card, read_reranker_card
 from helix_shared.encoders.store import default_model, reranker_folder
@@ -162,8 +161,7 @@ def opened(data: EvaluationSet, evaluation: Evaluation, progress: Progress) -> I
     task = progress.add_task(f"{data.name}: ingest", total=len(data.documents))
     build_direct(data, evaluation.home, evaluation.models, advance=partial(progress.advance, task))
     _finish(progress, task)
-    with profile_folder(evaluation.own_profiles) as folder:
-        profiles = load_profiles(folder)
+    profiles = known_profiles(evaluation.own_profiles)
     with open_direct(data, evaluation.home, evaluation.models, profiles) as corpus:
         yield corpus
 

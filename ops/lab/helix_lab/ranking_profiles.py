@@ -35,13 +35,19 @@ def profile_folder(own: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-def chosen(names: str, folder: Path) -> dict[str, RankingProfile]:
+def known_profiles(own: Path | None) -> Mapping[str, RankingProfile]:
+    """All profiles by name. Raises: as `profile_folder`."""
+    with profile_folder(own) as folder:
+        return load_profiles(folder)
+
+
+def named_profiles(names: str, own: Path | None) -> dict[str, RankingProfile]:
     """The profiles of a comma-separated list, in its order.
 
     Raises:
-        InvalidInputError: one is unknown; names those that are known.
+        InvalidInputError: one is unknown, and those that are known are named; or `own` is no folder.
     """
-    known: Mapping[str, RankingProfile] = load_profiles(folder)
+    known = known_profiles(own)
     wanted = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     unknown = [name for name in wanted if name not in known]
     if unknown or not wanted:
@@ -57,8 +63,7 @@ def one_profile(name: str, own: Path | None) -> RankingProfile:
     Raises:
         InvalidInputError: it is unknown, there are several names, or `own` is no folder.
     """
-    with profile_folder(own) as folder:
-        found = list(chosen(name, folder).values())
+    found = list(named_profiles(name, own).values())
     if len(found) != 1:
         raise InvalidInputError("profile", f"names {len(found)} ranking profiles; name one")
     return found[0]

@@ -8,7 +8,9 @@ from click.testing import Result
 
 from helix_lab.ablation.command import ablate_command
 from helix_lab.commands import eval_command, peers
+from helix_lab.query_adapter.command import adapter_command
 from helix_lab.relations.command import relations_command
+from helix_lab.tuning.command import tune_command
 from helix_lab.vector_losses import vectors_command
 from helix_shared.errors import InvalidInputError, NotFoundError
 
@@ -31,6 +33,31 @@ def test_a_misspelt_peer(run_command: Run, tmp_path: Path) -> None:
     """Not after Helix answered the first set."""
     with pytest.raises(InvalidInputError, match="'chrome' is none of lancedb_hybrid, "):
         run_command(peers, "--data", tmp_path, "--engines", "exact,chrome")
+
+
+@pytest.mark.parametrize(
+    ("command", "out"),
+    [
+        (eval_command, ["x.json"]),
+        (peers, ["x.json"]),
+        (ablate_command, ["x.json"]),
+        (tune_command, ["tuned", "--name", "mine"]),
+        (adapter_command, ["x.npz"]),
+    ],
+)
+def test_a_misspelt_profile(
+    command: Callable[..., None],
+    out: list[str],
+    run_command: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not after sets were read and a model was made."""
+    monkeypatch.setenv("HELIX_HOME", str(tmp_path / "home"))
+    asked = ("--data", tmp_path, "--profile", "helixx", "--out", *out)
+    with pytest.raises(InvalidInputError, match="profile: unknown: helixx"):
+        run_command(command, *asked)
+    assert not (tmp_path / "home").exists()
 
 
 @pytest.mark.parametrize("command", [eval_command, peers, ablate_command, vectors_command])

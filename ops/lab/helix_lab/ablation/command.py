@@ -46,9 +46,9 @@ def ablate_command(
     Runs in this process. A part that is already off is listed and not run.
     """
     check_out(out)
+    whole = one_profile(profile, profiles_dir)
     loaded = load_answerable(data, sets, corpus_from, limit)
     evaluation, console = in_process(profiles_dir), Console()
-    whole = one_profile(profile, profiles_dir)
     switches = switches_of(whole)
     done: list[Ablated] = []
     report: Mapping[str, Any] = {}

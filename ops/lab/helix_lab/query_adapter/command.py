@@ -90,10 +90,10 @@ def adapter_command(
         raise InvalidInputError("--data, --out", "must be given, or --from-feedback")
     if out.suffix != ".npz":
         raise InvalidInputError("out", f"is {out.name}: the file of an adapter ends in .npz")
-    evaluation = in_process(profiles_dir)
     start = with_constants(one_profile(profile, profiles_dir), {"embed.adapted": False})
     loaded = load_answerable(data, sets, corpus_from, limit)
     others = load_answerable(data, judged, corpus_from, limit) if judged else []
+    evaluation = in_process(profiles_dir)
     folder = default_model(evaluation.models)
     card = read_card(folder)
     require_own_codes(card)

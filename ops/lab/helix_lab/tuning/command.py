@@ -61,15 +61,15 @@ def tune_command(
 
     Questions are split twice: the gain of a search is measured on questions it never saw.
     """
+    start = one_profile(profile, profiles_dir)
     loaded = load_answerable(data, sets, corpus_from, limit)
     names = [one.name for one in loaded]
     read = read_objective(objective, sets=names, penalty=penalty)
     plan = Plan(chosen_space(space), read, trials=trials, inner=inner, seed=seed)
-    evaluation, console = in_process(profiles_dir), Console()
-    start = one_profile(profile, profiles_dir)
     description = f"{start.name} tuned on {', '.join(names)}"
     renamed = {"name": name, "description": description}
     with_constants(start, renamed)  # refuse a bad name before an hour of work
+    evaluation, console = in_process(profiles_dir), Console()
     outcome = _tuned(loaded, evaluation, start, plan, outer, console)
     report = tuning_report(outcome, loaded, start, plan, name=name) | {"meta": meta(evaluation)}
     path = write_profile(with_constants(outcome.final.profile, renamed), out, heading=profile_heading(report))
