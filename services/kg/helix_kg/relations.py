@@ -20,6 +20,7 @@ from helix_kg.sentences import sentence_spans
 from helix_shared.naming import Name
 from helix_shared.naming.persons import NATIONALITY_ENDING, NOUN_PATTERN
 from helix_shared.naming.words import FUNCTION_WORDS
+from helix_shared.text.apostrophes import SHORT_FORMS
 from helix_shared.text.scripts import ends_with_question_mark
 
 SENTENCES: Final = 200
@@ -34,13 +35,15 @@ _DAY: Final = re.compile(
 )
 """A day is no side either; only some of its forms have the kind date."""
 
+_NOT_TYPED: Final = "|".join(typed for typed, spelt in SHORT_FORMS.items() if spelt.endswith("n't"))
+"""Negations without their apostrophe: "isnt", "dont"."""
 _UNSURE = re.compile(
     r"\b(?:if|whether|unless|maybe|perhaps|probably|possibly|allegedly|suppos\w+|imagine\w*|wish\w*|might"
     r"|may|could|would|should|doubt\w*|thinks?|thought|guess\w*|hop(?:e|es|ed|ing)|wants?|wanted|wonder\w*"
     r"|pretend\w*|not|never|nobody|cannot|without|rumou?rs?|claims?|claimed|plan(?:s|ned|ning)?|almost"
     r"|nearly|denie[sd]|refuse[sd]?|instead of|joked?|joking|dreamt|dreamed|what|once"
-    r"|neither|nor|no(?:[ -]one|ne)|false|untrue|a lie)\b|n['\u2019]t\b"
-    r"|\b(?:(?:is|are|was|were|do|does|did|has|have|had|could|should|would)nt|cant|wont)\b",
+    r"|neither|nor|no(?:[ -]one|ne)|false|untrue|a lie"
+    rf"|{_NOT_TYPED})\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
 _WE = re.compile(
@@ -52,9 +55,9 @@ _QUOTED = re.compile(r"\"[^\"\n]{1,400}+\"|\u201c[^\u201d\n]{1,400}+\u201d|^[ \t
 _PASTED = re.compile(r":[ \t][^\n]*+")
 """Likewise what stands behind a name at the beginning of a line, as in a pasted chat."""
 _AUXILIARY: Final = (
-    r"(?:(?:(?<=\b[Ii])(?:m|ve)|(?:\s+|['\u2019])(?:has|have|had|is|are|was|were|been|be|got|who|which|that|now|currently|also|both|just"
-    r"|recently|finally|still|then|already|since|later|soon|eventually|always|mostly|really|mainly|first|all"
-    r"|himself|herself|itself|myself|apparently|m|ve|s|re))\b)*"
+    r"(?:(?:(?<=\b[Ii])(?:m|ve)|(?:\s+|['\u2019])(?:has|have|had|is|are|was|were|been|be|got|who|which|that"
+    r"|now|currently|also|both|just|recently|finally|still|then|already|since|later|soon|eventually|always"
+    r"|mostly|really|mainly|first|all|himself|herself|itself|myself|apparently|m|ve|s|re))\b)*"
 )
 _BESIDE_VERB = re.compile(
     r"[\"'`*\u201d\u2019]?(?:\s\([^()\n]{1,60}\)"
@@ -90,7 +93,8 @@ _BEGINS_CLAUSE = re.compile(
     re.IGNORECASE,
 )
 """Before the first of two subjects; in "I left Acme and I work at Imec" Acme is none."""
-_READ_BEFORE: Final = 40
+_CLAUSE_BEGINNING: Final = 40
+"""Characters before a subject that `_BEGINS_CLAUSE` reads; its longest match is shorter."""
 _CLOSED = re.compile(r"[\"'`*)\u201d\u2019]*\s*(?:[.,;:!]|$)")
 
 
@@ -204,7 +208,7 @@ def _coordinated(text: str, start: int, name: Name, others: list[Name]) -> list[
 
 
 def _begins_clause(before: str) -> bool:
-    return not before.strip() or _BEGINS_CLAUSE.search(before[-_READ_BEFORE:]) is not None
+    return not before.strip() or _BEGINS_CLAUSE.search(before[-_CLAUSE_BEGINNING:]) is not None
 
 
 def _behind(text: str, verb: int, sides: list[Name], end: int, rule: Rule) -> list[Name]:
