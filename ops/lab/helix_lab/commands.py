@@ -23,7 +23,7 @@ from helix_lab.peers.run import ENGINES, check_engines
 from helix_lab.query_adapter.command import adapter_command
 from helix_lab.ranking_profiles import named_profiles
 from helix_lab.relations.command import relations_command
-from helix_lab.report.write import check_out, write_report
+from helix_lab.report.write import check_report_name, write_report
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.load import load_judged
 from helix_lab.sets.stream import Loading
@@ -77,7 +77,7 @@ def eval_command(
 
     The same command continues a killed run where it stopped.
     """
-    check_out(out)
+    check_report_name(out)
     if path not in {DIRECT, STREAM}:
         raise InvalidInputError("path", f"must be {DIRECT} or {STREAM}, not {path!r}")
     profiles = named_profiles(profile, profiles_dir)
@@ -119,7 +119,7 @@ def peers(
     limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
 ) -> None:
     """Ask other engines the same questions over the same vectors; Helix beside them, in one table."""
-    check_out(out)
+    check_report_name(out)
     names = [name.strip() for name in engines.split(",") if name.strip()] or ENGINES
     check_engines(names)
     profiles = named_profiles(profile, None)

@@ -47,7 +47,7 @@ def with_table(text: str, table: str, values: BaseModel, *, comment: str) -> str
     return found
 
 
-def check_out(out: Path, start: RankingProfile, table: str) -> None:
+def check_profile_file(out: Path, start: RankingProfile, table: str) -> None:
     """Refuse a file that `write_table` could not write, before there is anything to write.
 
     Raises:

@@ -21,7 +21,7 @@ from helix_lab.ablation.timing import cost
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
 from helix_lab.measures.metrics import score
 from helix_lab.ranking_profiles import one_profile
-from helix_lab.report.write import check_out
+from helix_lab.report.write import check_report_name
 from helix_lab.sets.cached.corpora import in_process, load_answerable
 from helix_lab.sets.cached.corpus import TOP_K, CachedCorpus
 from helix_lab.sets.data import EvaluationSet
@@ -45,7 +45,7 @@ def ablate_command(
 
     Runs in this process. A part that is already off is listed and not run.
     """
-    check_out(out)
+    check_report_name(out)
     whole = one_profile(profile, profiles_dir)
     loaded = load_answerable(data, sets, corpus_from, limit)
     evaluation, console = in_process(profiles_dir), Console()

@@ -28,7 +28,7 @@ from helix_lab.calibration.summary import RATES, comment_of, print_summary
 from helix_lab.calibration.tenants_left_out import tenants_left_out
 from helix_lab.calibration.unanswerable_questions import Asked, asked_of
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
-from helix_lab.profile_text import check_out, write_table
+from helix_lab.profile_text import check_profile_file, write_table
 from helix_lab.ranking_profiles import one_profile
 from helix_lab.sets.build import corpus_key
 from helix_lab.sets.cached.corpora import in_process
@@ -81,7 +81,7 @@ def calibrate_command(
     """
     memory_names, answer_names = _names(of_memories, "memory"), _names(of_answers, "answer")
     start = one_profile(profile, profiles_dir)
-    check_out(out, start, "abstain")
+    check_profile_file(out, start, "abstain")
     loaded = [_limited(one, limit) for one in load_sets(data, sets, corpus_from=corpus_from)]
     evaluation = in_process(profiles_dir)
     console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)

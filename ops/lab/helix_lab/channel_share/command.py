@@ -20,7 +20,7 @@ from helix_lab.channel_share.assessment import Options, assess, mean_over_kinds
 from helix_lab.channel_share.curves import SHARES, Curves, curves_of, kept_at, load, save
 from helix_lab.channel_share.fit import FEATURES, PENALTY, fit
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
-from helix_lab.profile_text import check_out, write_table
+from helix_lab.profile_text import check_profile_file, write_table
 from helix_lab.ranking_profiles import one_profile
 from helix_lab.sets.build import corpus_key
 from helix_lab.sets.cached.corpora import in_process, load_answerable
@@ -61,7 +61,7 @@ def share_command(
     start = one_profile(profile, profiles_dir)
     # the profile refuses an unknown feature: check before the questions are asked
     with_constants(start, {"fuse.adaptive": {"intercept": 0.0, "coefficients": dict.fromkeys(names, 0.0)}})
-    check_out(out, start, "fuse.adaptive")
+    check_profile_file(out, start, "fuse.adaptive")
     if missing := [channel for channel in (DENSE, LEXICAL) if channel not in start.retrieve.channels]:
         raise InvalidInputError("profile", f"{start.name} has no channel {missing[0]} to share with")
     loaded = load_answerable(data, sets, corpus_from, limit)

@@ -21,7 +21,7 @@ from helix_shared.machine.whole_file import write_whole
 CHARTS: Final = ("quality.png", "latency.png", "stages.png")
 
 
-def check_out(out: Path | None) -> None:
+def check_report_name(out: Path | None) -> None:
     """Refuse the name of a report before there is anything to write.
 
     Raises:
@@ -37,9 +37,9 @@ def write_report(report: Mapping[str, Any], out: Path) -> list[Path]:
     Numbers that are none (NaN, infinity) are written as null. A chart of an earlier report that this
     one has no figures for is removed. Returns the files written, `out` first.
 
-    Raises: as `check_out`.
+    Raises: as `check_report_name`.
     """
-    check_out(out)
+    check_report_name(out)
     report = finite(report)
     write_whole(out, (json.dumps(report, indent=2) + "\n").encode())
     folder = out.with_suffix(".charts")
