@@ -19,7 +19,7 @@ from helix_shared.errors import InvalidInputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FEWEST: Final = 30
+FEWEST_OF_A_KIND: Final = 30
 """Least number of questions of either kind for a calibration; a fold may have fewer."""
 OF_MEMORIES: Final = ("cosine", "lexical", "reciprocal_rank", "mass", "size")
 OF_ANSWERS: Final = ("cosine", "value_missing", "size")
@@ -87,7 +87,7 @@ def truths(observations: Sequence[Observation]) -> NDArray[np.float64]:
     return np.array([float(mark) for one in observations for mark in one.relevant])
 
 
-def check_enough(observations: Sequence[Observation], *, fewest: int = FEWEST) -> None:
+def check_enough(observations: Sequence[Observation], *, fewest: int = FEWEST_OF_A_KIND) -> None:
     """Refuse observations that no probability can be fitted to.
 
     Raises:

@@ -17,7 +17,7 @@ from helix_lab.calibration.models import fitted
 from helix_lab.calibration.observations import Observation
 from helix_lab.calibration.small_stores import SUFFIX
 
-FEWEST: Final = 10
+FEWEST_UNANSWERABLE: Final = 10
 """Questions without an answer that a set needs."""
 Z: Final = 1.96
 
@@ -31,7 +31,7 @@ def tenants_left_out(
         here = [one for one in observations if one.set_name == name]
         own = [one for one in here if one.kind == "unanswerable"]
         tenants = {one.tenant for one in own}
-        if len(own) < FEWEST or len(tenants) < 2 or name.endswith(SUFFIX):  # noqa: PLR2004 - one to leave out, one to fit
+        if len(own) < FEWEST_UNANSWERABLE or len(tenants) < 2 or name.endswith(SUFFIX):  # noqa: PLR2004 - one to leave out, one to fit
             continue
         likely: dict[int, float] = {}
         for tenant in sorted({one.tenant for one in here}):

@@ -25,8 +25,8 @@ from helix_cli.home.folder import HomeFolder
 from helix_cli.home.tenants import data_of_tenant
 from helix_lab.evaluate import Evaluation, opened, progress_bar
 from helix_lab.query_adapter.feedback import read_erased, read_feedback
-from helix_lab.query_adapter.fit import AT_ONCE, fit, require_own_codes
-from helix_lab.query_adapter.from_feedback import MOST, learn
+from helix_lab.query_adapter.fit import BATCH_QUESTIONS, fit, require_own_codes
+from helix_lab.query_adapter.from_feedback import MOST_QUESTIONS, learn
 from helix_lab.query_adapter.observations import Observation, observations
 from helix_lab.query_adapter.tenant import open_tenant
 from helix_lab.ranking_profiles import one_profile
@@ -122,7 +122,7 @@ def _learn(
 ) -> None:
     """Fit the adapter of a tenant and publish it; the query service serves it from the next recall on."""
     with open_tenant(data, models, tenant, asking) as corpus:
-        learned = learn(corpus, run_async(read_feedback(server, tenant, most=MOST)), console)
+        learned = learn(corpus, run_async(read_feedback(server, tenant, most=MOST_QUESTIONS)), console)
     card = publish_learned(data, learned.adapter.save, learned.card, learned.memories)
     with open_tenant(data, models, tenant, asking) as corpus:
         # not the names of those who ask now: one who was erased may have asked again
@@ -152,7 +152,7 @@ def _held_out(
         left_out = {*tenants[fold::FOLDS]}
         used = [one for one in seen if (one.set_name, one.tenant) not in left_out]
         judging = [one for one in seen if (one.set_name, one.tenant) in left_out]
-        if len(used) >= AT_ONCE and judging:
+        if len(used) >= BATCH_QUESTIONS and judging:
             found += _recalls(judging, fitted(used))
     return found
 

@@ -23,7 +23,7 @@ from helix_shared.errors import InvalidInputError
 
 SHARPNESS: Final = 20.0
 ROUNDS: Final = 6
-AT_ONCE: Final = 32
+BATCH_QUESTIONS: Final = 32
 """Questions between two steps."""
 STEP: Final = 2e-4
 """First step; steps fall evenly to 0."""
@@ -45,36 +45,36 @@ def fit(
     """The adapter of these questions, for the model of this checksum (`ModelCard.encoder_checksum`).
 
     `projection` [d, CODE_BITS] is that of the observed states and of `start`, with which the fit begins;
-    without it that is zeros. `steps` are of `AT_ONCE` questions each, by default those of `ROUNDS` rounds;
+    without it that is zeros. `steps` are of `BATCH_QUESTIONS` each, by default those of `ROUNDS` rounds;
     the first has `size`. Together they bound how far the fit can go. The two matrices do not depend on each
     other: without `with_states` that of the vector is the same, and that of the states stays as it was.
 
     Raises:
-        InvalidInputError: there are fewer than `AT_ONCE` questions.
+        InvalidInputError: there are fewer than `BATCH_QUESTIONS` questions.
     """
-    if len(seen) < AT_ONCE:
-        raise InvalidInputError("sets", f"have {len(seen)} answered questions, a fit needs {AT_ONCE}")
+    if len(seen) < BATCH_QUESTIONS:
+        raise InvalidInputError("sets", f"have {len(seen)} answered questions, a fit needs {BATCH_QUESTIONS}")
     dimensions = len(seen[0].vector)
     zeros = [np.zeros((size, size), np.float32) for size in (dimensions, CODE_BITS)]
     vector, states = (_Adam(one) for one in (zeros if start is None else (start.of_vector, start.of_states)))
-    count = ROUNDS * (len(seen) // AT_ONCE) if steps is None else steps
+    count = ROUNDS * (len(seen) // BATCH_QUESTIONS) if steps is None else steps
     for done, places in enumerate(islice(_batches(len(seen)), count)):
         some = [seen[place] for place in places]
         falling = size * (1.0 - done / count)
-        vector.step(vectors_slope(some, vector.values) / np.float32(AT_ONCE), falling)
+        vector.step(vectors_slope(some, vector.values) / np.float32(BATCH_QUESTIONS), falling)
         if with_states:
             slopes = sum((states_slope(one, states.values) for one in some), np.zeros_like(states.values))
-            states.step(slopes / np.float32(AT_ONCE), falling)
+            states.step(slopes / np.float32(BATCH_QUESTIONS), falling)
     return QueryAdapter(encoder, vector.values, states.values, projection)
 
 
 def _batches(questions: int) -> Iterator[list[int]]:
-    """Places of `AT_ONCE` questions at a time; each round in another order, without what is left over."""
+    """Places of `BATCH_QUESTIONS` at a time; each round in another order, without what is left over."""
     order = np.random.default_rng(SEED)
     while True:
         places = order.permutation(questions).tolist()
-        for first in range(0, questions - AT_ONCE + 1, AT_ONCE):
-            yield places[first : first + AT_ONCE]
+        for first in range(0, questions - BATCH_QUESTIONS + 1, BATCH_QUESTIONS):
+            yield places[first : first + BATCH_QUESTIONS]
 
 
 def vectors_slope(some: Sequence[Observation], of_vector: Floats) -> Floats:

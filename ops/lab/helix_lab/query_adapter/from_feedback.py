@@ -21,9 +21,9 @@ from helix_shared.errors import InvalidInputError
 
 STEPS: Final = 60
 """Steps of a fit of a tenant."""
-FEWEST: Final = 60
+FEWEST_QUESTIONS: Final = 60
 """Questions with a helpful memory that a fit needs."""
-MOST: Final = 2_000
+MOST_QUESTIONS: Final = 2_000
 """Questions that a fit takes, the newest."""
 ELSEWHERE: Final = 200
 """Predicted questions of memories of the tenant, which must not become worse."""
@@ -53,9 +53,9 @@ def learn(corpus: TenantCorpus, asked: Sequence[AskedQuestion], console: Console
     """The adapter of the tenant's questions; prints what it is worth on questions left out.
 
     Raises:
-        InvalidInputError: there are fewer than `FEWEST` different questions whose answers can be recalled, or
-            recalls of questions left out are not shown to become better, or those of predicted ones become
-            worse.
+        InvalidInputError: there are fewer than `FEWEST_QUESTIONS` different questions whose answers can be
+            recalled, or recalls of questions left out are not shown to become better, or those of predicted
+            ones become worse.
     """
     questions = [one for one in map(corpus.question, asked) if one is not None]
     require_enough(corpus.tenant_id, [one.asked for one in questions], in_the_log=len(asked))
@@ -74,14 +74,15 @@ def require_enough(tenant_id: str, questions: Sequence[AskedQuestion], *, in_the
     """Refuse what is too little to learn from; one text of many callers is one question.
 
     Raises:
-        InvalidInputError: there are fewer than `FEWEST` different questions.
+        InvalidInputError: there are fewer than `FEWEST_QUESTIONS` different questions.
     """
     count = len({one.text.casefold() for one in questions})
-    if count < FEWEST:
+    if count < FEWEST_QUESTIONS:
         raise InvalidInputError(
             "feedback",
             f"of {tenant_id} has {count} questions whose helpful memories can be recalled ({in_the_log} in "
-            f"the log), a fit needs {FEWEST} different ones: publish feedback with `query` and `helpful`",
+            f"the log), a fit needs {FEWEST_QUESTIONS} different ones: "
+            "publish feedback with `query` and `helpful`",
         )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from helix_lab.measures.intervals import Difference, differences
 from helix_lab.measures.metrics import DEPTH, Scores, mean, ranking_scores
-from helix_lab.query_adapter.fit import AT_ONCE, SEED
+from helix_lab.query_adapter.fit import BATCH_QUESTIONS, SEED
 from helix_lab.query_adapter.observations import Observation
 from helix_lab.query_adapter.tenant import TenantCorpus, TenantQuestion
 from helix_shared.encoders.query_adapter import QueryAdapter
@@ -70,7 +70,7 @@ def chosen_size(questions: Sequence[TenantQuestion], fit: Fit) -> float:
     used = [one.seen for one, its in zip(questions, parts, strict=True) if its]
     judging = [one.seen for one, its in zip(questions, parts, strict=True) if not its]
     best, found = SIZES[0], -1.0
-    for size in SIZES if len(used) >= AT_ONCE else ():
+    for size in SIZES if len(used) >= BATCH_QUESTIONS else ():
         adapter = fit(used, size, with_states=False)
         reached = float(np.mean([_reciprocal_rank(one, adapter) for one in judging]))
         if reached < found + WORTH:

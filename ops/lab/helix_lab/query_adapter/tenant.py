@@ -47,7 +47,7 @@ from helix_shared.errors import NotFoundError
 
 DEPTH: Final = 10
 """Memories of a recall that are judged."""
-READ: Final = 20_000
+SAMPLED_MEMORIES: Final = 20_000
 """Memories of a tenant from which predicted questions are drawn."""
 
 
@@ -119,7 +119,7 @@ class TenantCorpus:
     def predicted(self, *, most: int) -> list[AskedQuestion]:
         """Predicted questions (doc2query) of memories that everybody may recall, one of each."""
         signals = self.snapshot.generation.signals
-        sample = signals.tenant_sketches.sample(code(self.tenant_id), READ)
+        sample = signals.tenant_sketches.sample(code(self.tenant_id), SAMPLED_MEMORIES)
         context = RecallContext.of(self._query(AskedQuestion.of("-")), self.snapshot, self.profile)
         sample = np.sort(sample[context.visibility.is_visible(sample)])
         rows = stored_rows(self.snapshot, sample[:: 1 + len(sample) // (2 * most)], context.visibility)

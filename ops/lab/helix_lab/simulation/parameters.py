@@ -15,9 +15,9 @@ BASES: Final = ("measured", "derived", "assumed")
 NORMAL_95: Final = 1.6448536269514722
 """The 95th percentile of the standard normal distribution."""
 LARGEST: Final = 1e6
-LEAST: Final = 1e-6
+LEAST_ABOVE_0: Final = 1e-6
 ABOVE_0: Final = frozenset(["recall_seconds", "ingest_seconds", "pull_seconds", "copy_events_per_second"])
-"""Figures that something is divided by, or whose logarithm is taken: they are `LEAST` or more."""
+"""Figures that something is divided by, or whose logarithm is taken: they are `LEAST_ABOVE_0` or more."""
 
 Basis = Literal["measured", "derived", "assumed"]
 
@@ -80,7 +80,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _number(name: str, given: Any) -> float:
     value = given.get("value") if isinstance(given, dict) else None
-    least = 1.0 if name.endswith("p95_over_p50") else LEAST if name in ABOVE_0 else 0.0
+    least = 1.0 if name.endswith("p95_over_p50") else LEAST_ABOVE_0 if name in ABOVE_0 else 0.0
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= LARGEST:
         raise InvalidInputError(
             f"{name}.value", f"must be a number from {least:g} to {LARGEST:g}, not {value!r}"

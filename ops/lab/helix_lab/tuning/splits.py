@@ -16,7 +16,7 @@ from typing import Final
 from helix_lab.sets.data import EvaluationSet, Question
 from helix_shared.errors import InvalidInputError
 
-FEWEST: Final = 5
+FEWEST_IN_A_FOLD: Final = 5
 """Least number of questions in a fold of a set."""
 
 
@@ -32,7 +32,7 @@ def outer_splits(sets: Sequence[EvaluationSet], *, folds: int, seed: int) -> lis
     """One split a fold; over all of them every question is held out once.
 
     Raises:
-        InvalidInputError: a fold of a set would have fewer than `FEWEST` questions.
+        InvalidInputError: a fold of a set would have fewer than `FEWEST_IN_A_FOLD` questions.
     """
     dealt = {one.name: folds_of(one, folds=folds, salt=f"outer {seed}") for one in sets}
     splits = []
@@ -67,8 +67,8 @@ def folds_of(data: EvaluationSet, *, folds: int, salt: str) -> list[EvaluationSe
     for key in sorted(groups, key=lambda key: _hash(salt, data.name, key)):
         min(dealt, key=len).extend(groups[key])
     fewest = min(map(len, dealt))
-    if fewest < FEWEST:
-        reason = f"a fold of {folds} would have {fewest} questions, must have at least {FEWEST}"
+    if fewest < FEWEST_IN_A_FOLD:
+        reason = f"a fold of {folds} would have {fewest} questions, must have at least {FEWEST_IN_A_FOLD}"
         raise InvalidInputError(
             data.name, f"{reason}; leave the set out, or take fewer folds or more questions"
         )

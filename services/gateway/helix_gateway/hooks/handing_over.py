@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from helix_memory.client import AsyncHelix, Written
     from helix_memory.events import Event
 
-AT_ONCE: Final = 2
+TRANSCRIPTS_IN_WORK: Final = 2
 """Transcripts read at once; recalls need the other threads of the client."""
 TRANSCRIPT_ENDING: Final = ".jsonl"
 _NAMES: Final = {"session_id": "session", "project_id": "project"}
@@ -52,7 +52,7 @@ class HandingOver:
     def __init__(self, sessions: Sessions, folders: Sequence[Path]) -> None:
         self._sessions = sessions
         self._folders = folders
-        self._room = asyncio.Semaphore(AT_ONCE)
+        self._room = asyncio.Semaphore(TRANSCRIPTS_IN_WORK)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
         self._tidying: set[asyncio.Task[None]] = set()

@@ -17,7 +17,7 @@ from helix_lab.calibration.assessment import (
     threshold_of,
 )
 from helix_lab.calibration.fit import fit
-from helix_lab.calibration.models import FEWEST, Models, check_enough
+from helix_lab.calibration.models import FEWEST_OF_A_KIND, Models, check_enough
 from helix_lab.calibration.observations import Observation, load, save
 from helix_lab.calibration.sample_weights import nearest_donors, weights
 from helix_lab.calibration.small_stores import SUFFIX
@@ -99,7 +99,7 @@ def test_a_weight_counts_like_repetition() -> None:
     [
         ([observed("s", "answerable", 0.9, relevant=True)] * 200, "questions without an answer"),
         (
-            [observed("s", "answerable", 0.9, relevant=True)] * (FEWEST - 1)
+            [observed("s", "answerable", 0.9, relevant=True)] * (FEWEST_OF_A_KIND - 1)
             + [observed("s", "stranger", 0.1)] * 200,
             "questions answered right",
         ),

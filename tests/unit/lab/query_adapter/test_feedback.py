@@ -9,7 +9,7 @@ import pytest
 
 from helix_lab.measures.intervals import Difference
 from helix_lab.query_adapter.feedback import AskedQuestion, Erased, questions_of
-from helix_lab.query_adapter.from_feedback import FEWEST, Learned, refuse_harm, require_enough
+from helix_lab.query_adapter.from_feedback import FEWEST_QUESTIONS, Learned, refuse_harm, require_enough
 from helix_lab.query_adapter.held_out import SHOWN, Comparison
 from helix_memory.events import EraseEvent, FeedbackEvent
 from helix_shared.artifacts.learned_adapters import LearnedCard
@@ -133,7 +133,9 @@ def test_a_fit_whose_interval_does_not_exclude_harm_is_refused() -> None:
 
 def test_one_question_of_many_callers_is_one_question() -> None:
     """Else no part of the questions is left to judge by: equal texts are in one part."""
-    many = [AskedQuestion.of(f"Where is shelf {n}?", A) for n in range(FEWEST)]
-    require_enough("acme", many, in_the_log=FEWEST)
+    many = [AskedQuestion.of(f"Where is shelf {n}?", A) for n in range(FEWEST_QUESTIONS)]
+    require_enough("acme", many, in_the_log=FEWEST_QUESTIONS)
     with pytest.raises(InvalidInputError, match=r"acme has 1 questions .* a fit needs 60 different"):
-        require_enough("acme", [AskedQuestion.of("Where is it?", A)] * FEWEST, in_the_log=FEWEST)
+        require_enough(
+            "acme", [AskedQuestion.of("Where is it?", A)] * FEWEST_QUESTIONS, in_the_log=FEWEST_QUESTIONS
+        )

@@ -10,7 +10,7 @@ from helix_lab.tuning.nested import held_out, held_out_overall, judged, tuned
 from helix_lab.tuning.objective import Objective, read_objective
 from helix_lab.tuning.search import search
 from helix_lab.tuning.space import SPACE, Knob, chosen_space, own_values, proposed
-from helix_lab.tuning.splits import FEWEST, folds_of, outer_splits
+from helix_lab.tuning.splits import FEWEST_IN_A_FOLD, folds_of, outer_splits
 from helix_query.profile.overrides import with_constants
 from helix_query.profile.profile import RankingProfile
 from helix_shared.errors import InvalidInputError
@@ -68,7 +68,9 @@ def test_folds_do_not_depend_on_the_order_of_the_questions() -> None:
 def test_a_fold_of_too_few_questions_is_refused() -> None:
     """14 questions make two folds of 7, but not three of 5."""
     assert len(folds_of(made(questions=14), folds=2, salt="")) == 2
-    with pytest.raises(InvalidInputError, match=rf"s: a fold of 3 would have 4 .* at least {FEWEST}"):
+    with pytest.raises(
+        InvalidInputError, match=rf"s: a fold of 3 would have 4 .* at least {FEWEST_IN_A_FOLD}"
+    ):
         folds_of(made(questions=14), folds=3, salt="")
 
 

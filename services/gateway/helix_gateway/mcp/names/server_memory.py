@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from helix_gateway.callers import Caller
 
-AT_ONCE: Final = 50
+MOST_ITEMS: Final = 50
 Name = Annotated[str, Field(min_length=1, max_length=limits.NAME_CHARACTERS, pattern=limits.TEXT_PATTERN)]
 """Of an entity or a relation."""
 
@@ -46,7 +46,7 @@ class EntityGiven(Arguments):
 
     name: Name
     entityType: str = Field("", max_length=limits.NAME_CHARACTERS)  # noqa: N815  as above
-    observations: Several[str] = Field(default_factory=list, max_length=AT_ONCE)
+    observations: Several[str] = Field(default_factory=list, max_length=MOST_ITEMS)
 
 
 class RelationGiven(Arguments):
@@ -61,38 +61,38 @@ class ObservationsGiven(Arguments):
     """Observations of one entity."""
 
     entityName: Name  # noqa: N815  as above
-    contents: Several[str] = Field(min_length=1, max_length=AT_ONCE)
+    contents: Several[str] = Field(min_length=1, max_length=MOST_ITEMS)
 
 
 class ObservationsDeleted(Arguments):
     """Observations of one entity to be hidden."""
 
     entityName: Name  # noqa: N815  as above
-    observations: Several[str] = Field(min_length=1, max_length=AT_ONCE)
+    observations: Several[str] = Field(min_length=1, max_length=MOST_ITEMS)
 
 
 class EntitiesArguments(Arguments):
     """Entities."""
 
-    entities: list[EntityGiven] = Field(min_length=1, max_length=AT_ONCE)
+    entities: list[EntityGiven] = Field(min_length=1, max_length=MOST_ITEMS)
 
 
 class RelationsArguments(Arguments):
     """Relations."""
 
-    relations: list[RelationGiven] = Field(min_length=1, max_length=AT_ONCE)
+    relations: list[RelationGiven] = Field(min_length=1, max_length=MOST_ITEMS)
 
 
 class AddArguments(Arguments):
     """Observations."""
 
-    observations: list[ObservationsGiven] = Field(min_length=1, max_length=AT_ONCE)
+    observations: list[ObservationsGiven] = Field(min_length=1, max_length=MOST_ITEMS)
 
 
 class DeleteArguments(Arguments):
     """Observations to be hidden."""
 
-    deletions: list[ObservationsDeleted] = Field(min_length=1, max_length=AT_ONCE)
+    deletions: list[ObservationsDeleted] = Field(min_length=1, max_length=MOST_ITEMS)
 
 
 class SearchArguments(Arguments):
@@ -104,7 +104,7 @@ class SearchArguments(Arguments):
 class OpenArguments(Arguments):
     """Names of entities."""
 
-    names: Several[Name] = Field(min_length=1, max_length=AT_ONCE)
+    names: Several[Name] = Field(min_length=1, max_length=MOST_ITEMS)
 
 
 class ReadArguments(Arguments):
