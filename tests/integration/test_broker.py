@@ -100,8 +100,8 @@ async def test_repeated_event_is_stored_once(nats_client: Client) -> None:
 async def test_two_tenants_may_use_the_same_event_id(nats_client: Client) -> None:
     """De-duplication covers the whole stream, so the id contains the tenant."""
     publisher = Publisher(nats_client.jetstream())
-    receipts = [await publisher.publish_event(turn(1, tenant=tenant)) for tenant in ("a", "b")]
-    assert [r.duplicate for r in receipts] == [False, False]
+    acks = [await publisher.publish_event(turn(1, tenant=tenant)) for tenant in ("a", "b")]
+    assert [ack.duplicate for ack in acks] == [False, False]
 
 
 async def test_oversize_event_is_refused_before_it_is_sent(nats_client: Client) -> None:

@@ -39,11 +39,11 @@ class Sender:
 
     async def together(self, messages: Sequence[Outgoing]) -> list[PubAck] | None:
         """Call and record `Publisher.publish_together`."""
-        receipts = await self.publisher.publish_together(self.client, messages)
-        if receipts is not None:
-            self.batches.append(len(receipts))
+        acks = await self.publisher.publish_together(self.client, messages)
+        if acks is not None:
+            self.batches.append(len(acks))
             self.took_one.set()
-        return receipts
+        return acks
 
     async def send(self, events: Sequence[Event | Refusal]) -> Tally:
         """Send the events and return the tally."""

@@ -1,4 +1,4 @@
-"""The fair executor: late channel threads, reserved places, calls that are queued again."""
+"""The fair executor: late channel threads, reserved slots, calls that are queued again."""
 
 import threading
 import time
@@ -37,8 +37,8 @@ def test_a_late_channel_counts_in_the_share_of_its_tenant(held: Held) -> None:
     assert waiting[0].result(PATIENCE_SECONDS) == "dense"
 
 
-def test_a_late_channel_keeps_the_only_place(held: Held) -> None:
-    """The call was answered, but its place is free only when the thread ends."""
+def test_a_late_channel_keeps_the_only_slot(held: Held) -> None:
+    """The call was answered, but its slot is free only when the thread ends."""
     held.restart(slots=1)
     held.late("a")
     with pytest.raises(OverloadedError):
@@ -48,8 +48,8 @@ def test_a_late_channel_keeps_the_only_place(held: Held) -> None:
     assert held.submit("b", search).result(PATIENCE_SECONDS) == "dense"
 
 
-def test_a_reserved_call_keeps_its_own_place_for_a_late_channel(held: Held) -> None:
-    """It takes no ordinary place, and its place cannot be reserved again before the thread ends."""
+def test_a_reserved_call_keeps_its_own_slot_for_a_late_channel(held: Held) -> None:
+    """It takes no ordinary slot, and its slot cannot be reserved again before the thread ends."""
     held.restart(slots=1)
     with held.executor.reserved(1):
         held.late("a", reserved=True)
@@ -82,7 +82,7 @@ def test_a_requeued_call_counts_once(held: Held) -> None:
 
 
 def test_a_requeued_call_with_a_late_channel_is_not_dropped(held: Held) -> None:
-    """Its thread would keep the place, so there would be more calls than places."""
+    """Its thread would keep the slot, so there would be more calls than slots."""
     held.restart(workers=2, slots=2)
     held.late("a")
     waiting = held.requeued("a")
@@ -93,7 +93,7 @@ def test_a_requeued_call_with_a_late_channel_is_not_dropped(held: Held) -> None:
 
 
 def test_a_call_that_waits_for_a_late_channel_ends_at_its_deadline(held: Held) -> None:
-    """It never runs, and its place is free then."""
+    """It never runs, and its slot is free then."""
     held.late("a")
     with pytest.raises(OverdueError, match="still queued"):
         held.submit("a", search, seconds=0.05, name="waited").result(PATIENCE_SECONDS)
@@ -101,7 +101,7 @@ def test_a_call_that_waits_for_a_late_channel_ends_at_its_deadline(held: Held) -
 
 
 def test_other_calls_run_between_the_runs_of_a_requeued_call(held: Held) -> None:
-    """It keeps its place, so it is not refused between its runs."""
+    """It keeps its slot, so it is not refused between its runs."""
     held.restart(slots=2)
     order: list[str] = []
     go = threading.Event()

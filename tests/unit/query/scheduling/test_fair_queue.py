@@ -99,7 +99,7 @@ def test_the_tenant_with_the_most_calls_loses_its_newest(recorder: Recorder) -> 
 
 
 def test_a_batch_is_queued_whole_or_not_at_all(recorder: Recorder) -> None:
-    """Seven have no place beside the running call, and no call is dropped for a part of them."""
+    """Seven have no slot beside the running call, and no call is dropped for a part of them."""
     calls = recorder.names("a", "12")
     with pytest.raises(OverloadedError):
         recorder.names("b", "stuvwxy")
@@ -107,7 +107,7 @@ def test_a_batch_is_queued_whole_or_not_at_all(recorder: Recorder) -> None:
     assert recorder.done() == "12"
 
 
-def test_expired_and_cancelled_calls_do_not_run_and_free_their_places(recorder: Recorder) -> None:
+def test_expired_and_cancelled_calls_do_not_run_and_free_their_slots(recorder: Recorder) -> None:
     """A cancelled call leaves at once, an expired one when it would run."""
     cancelled = recorder.names("a", "123456")
     for call in cancelled:
@@ -121,7 +121,7 @@ def test_expired_and_cancelled_calls_do_not_run_and_free_their_places(recorder: 
 
 
 def test_reserved_calls_are_never_refused_or_dropped(recorder: Recorder) -> None:
-    """There are as many reserved places as ordinary ones."""
+    """There are as many reserved slots as ordinary ones."""
     recorder.names("a", "12345")
     with recorder.executor.reserved(7):
         with pytest.raises(OverloadedError), recorder.executor.reserved(1):

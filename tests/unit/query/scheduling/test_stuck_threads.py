@@ -11,7 +11,7 @@ from .held import PATIENCE_SECONDS, SOON, Held, Lanes, search, wait_until
 
 
 def test_a_hung_call_is_written_off_and_replaced(held: Held) -> None:
-    """Its place is free then; `on_end` is called when its thread ends."""
+    """Its slot is free then; `on_end` is called when its thread ends."""
     held.restart(slots=1)
     hung = held.submit("a", held.hang, seconds=SOON, name="hung")
     wait_until(lambda: held.executor.stuck == 1)

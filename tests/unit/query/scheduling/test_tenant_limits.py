@@ -52,7 +52,7 @@ def test_a_batch_counts_as_its_calls_and_one_larger_than_the_burst_empties_the_b
     assert refused.value.delay_seconds == pytest.approx(2.0)
 
 
-def test_calls_at_once_are_limited_and_free_their_places() -> None:
+def test_calls_at_once_are_limited_and_free_their_slots() -> None:
     """Also after an error."""
     given = limits(Clock(), in_flight=2)
     with given.admitted("acme", 2):

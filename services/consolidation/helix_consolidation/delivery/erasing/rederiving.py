@@ -63,11 +63,11 @@ async def _derive(client: Client, publisher: Publishes, sequence: int, model: st
     ]
     last = 0
     for edge, derived in ((_MEMORIES, memories), *enriched):
-        receipt = await publisher.publish(
+        ack = await publisher.publish(
             subjects.derived_subject(edge, address.tenant_id),
             derived.body,
             message_id=subjects.derived_message_id(edge, sequence, f"erased:{round_id}"),
             headers=derived.headers(sequence),
         )
-        last = max(last, receipt.sequence)
+        last = max(last, ack.sequence)
     return last

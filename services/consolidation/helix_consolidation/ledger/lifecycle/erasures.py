@@ -230,14 +230,14 @@ class Erasures:
 
         Returns whether the stores can be purged of the vectors that were replaced.
         """
-        had_asks = [erasure for erasure in self.open.values() if erasure.to_rederive]
-        was_asked = bool(self.to_rederive)
+        unfinished = [erasure for erasure in self.open.values() if erasure.to_rederive]
+        had_events = bool(self.to_rederive)
         self.to_rederive.difference_update(events)
-        for erasure in had_asks:
+        for erasure in unfinished:
             before = len(erasure.to_rederive)
             erasure.to_rederive.difference_update(events)
             erasure.add("context_vectors", before - len(erasure.to_rederive))
-        return any(not erasure.to_rederive for erasure in had_asks) or (was_asked and not self.to_rederive)
+        return any(not erasure.to_rederive for erasure in unfinished) or (had_events and not self.to_rederive)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
