@@ -212,7 +212,8 @@ class _Run:
         if task.prepares:
             await replay.checkpoint()
             return Made(None, events=events, seconds=seconds)
-        task.say(f"embedded {replay.sequence:,} events; ingest and consolidation stop for the rest")
+        stops = "consolidation stops" if task.is_beside_others else "ingest and consolidation stop"
+        task.say(f"embedded {replay.sequence:,} events; {stops} for the rest")
         if self.check is not None:
             await self.check.prepare(self.client)
         async with contextlib.AsyncExitStack() as hold:
