@@ -70,7 +70,7 @@ def most_replicas(found: Iterable[api.StreamConfig | None]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Replication:
-    """How often streams are stored, and on servers with which tags; none: as before."""
+    """How often streams are stored, and on servers with which tags; without tags they stay where they are."""
 
     replicas: int
     tags: tuple[str, ...] = ()
@@ -78,8 +78,12 @@ class Replication:
     def of(self, config: api.StreamConfig, before: api.StreamConfig | None) -> api.StreamConfig:
         """`config` with this number of replicas and this placement."""
         kept = None if before is None else before.placement
-        placement = api.Placement(cluster="", tags=list(self.tags)) if self.tags else kept
-        return replace(config, num_replicas=self.replicas, placement=placement)
+        return replace(config, num_replicas=self.replicas, placement=self.placement or kept)
+
+    @property
+    def placement(self) -> api.Placement | None:
+        """Servers with the tags; None: no tags are asked for."""
+        return api.Placement(cluster="", tags=list(self.tags)) if self.tags else None
 
 
 async def _ensure_stream(
@@ -103,8 +107,9 @@ async def _ensure_bucket(
         if wanted != before:
             await jetstream.update_stream(wanted)
         return
-    made = replication.of(api.StreamConfig(), None)
-    await jetstream.create_key_value(replace(config, replicas=replication.replicas, placement=made.placement))
+    await jetstream.create_key_value(
+        replace(config, replicas=replication.replicas, placement=replication.placement)
+    )
 
 
 async def bucket_settings(jetstream: JetStreamContext, bucket: str) -> api.StreamConfig | None:
