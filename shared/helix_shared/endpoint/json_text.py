@@ -16,8 +16,9 @@ MOST_STARTS: Final = 64
 MOST_ITEMS: Final = 256
 """Items of one list that are read."""
 
-_THOUGHTS: Final = re.compile(r"<(think|thinking|reasoning)>")
-_THOUGHTS_TAG: Final = re.compile(r"</?(?:think|thinking|reasoning)>")
+_KINDS_OF_THOUGHTS: Final = "think|thinking|reasoning"
+_THOUGHTS: Final = re.compile(f"<({_KINDS_OF_THOUGHTS})>")
+_THOUGHTS_TAG: Final = re.compile(f"</?(?:{_KINDS_OF_THOUGHTS})>")
 _DECODER: Final = json.JSONDecoder()
 _LIST: Final = re.compile(r"\"([a-z_]{1,40})\"\s{0,16}:\s{0,16}\[")
 """The beginning of a named list."""
