@@ -126,7 +126,7 @@ class LanguageModel:
                     return await self._ask(question, tenant, prompt, targets, connected)
                 except UnavailableError as error:
                     seconds = round(error.delay_seconds, 1)
-                    _log.info("not answered", reason=str(error), wait_seconds=seconds)
+                    _log.info("question not answered", reason=str(error), wait_seconds=seconds)
                     await self.note(question.call, "failed", count, problem=str(error))
                     await self.pause(error.delay_seconds)
                 except RefusedError as error:

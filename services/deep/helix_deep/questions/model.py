@@ -77,7 +77,7 @@ class Model:
             prompt = expected - question.most_tokens
             raise LeftOutError(f"{NO_TIME}: the language model has not answered") from error
         except (UnavailableError, RefusedError) as error:
-            _log.info("not answered", stage=question.call, reason=str(error))
+            _log.info("question not answered", stage=question.call, reason=str(error))
             raise LeftOutError(str(error)) from error
         finally:
             self.budget.settle(expected, prompt=prompt, completion=completion)
