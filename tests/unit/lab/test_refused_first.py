@@ -25,7 +25,7 @@ def test_a_report_that_its_neighbours_would_overwrite(
     command: Callable[..., None], name: str, run_command: Run, tmp_path: Path
 ) -> None:
     """Not after the first set was asked."""
-    with pytest.raises(InvalidInputError, match=f"out: is {name}: .* end it in .json"):
+    with pytest.raises(InvalidInputError, match=f"out: {name} is written beside the report"):
         run_command(command, "--data", tmp_path, "--out", tmp_path / name)
 
 
