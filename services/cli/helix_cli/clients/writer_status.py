@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nats.js import JetStreamContext
 from nats.js.errors import BucketNotFoundError, KeyNotFoundError
@@ -44,18 +44,18 @@ async def writer_status(jetstream: JetStreamContext) -> WriterStatus:
         nats.errors.Error: NATS does not answer.
     """
     shards = (await read_map(jetstream)).shards
-    every = [await _status_of(jetstream, shard, shards) for shard in range(shards)]
-    return next((one for one in every if not one.writes), every[0])
+    every = [await _status_of(jetstream, shard) for shard in range(shards)]
+    shard, status = next(((shard, one) for shard, one in enumerate(every) if not one.writes), (0, every[0]))
+    return replace(status, shard=shard) if shards > 1 else status
 
 
-async def _status_of(jetstream: JetStreamContext, shard: int, shards: int) -> WriterStatus:
-    named = shard if shards > 1 else None
+async def _status_of(jetstream: JetStreamContext, shard: int) -> WriterStatus:
     try:
         entry = await (await jetstream.key_value(streams.LEASES)).get(streams.writer_key(shard))
     except (BucketNotFoundError, KeyNotFoundError):
-        return WriterStatus(shard=named)
+        return WriterStatus()
     problem = json_object(entry.value).get(streams.WRITER_PROBLEM)
-    return WriterStatus(has_lease=True, problem=str(problem or ""), shard=named)
+    return WriterStatus(has_lease=True, problem=str(problem or ""))
 
 
 async def wait_for_writer(jetstream: JetStreamContext) -> WriterStatus:
