@@ -130,7 +130,8 @@ def _duplicates(trace: Trace, context: RecallContext) -> dict[int, Duplicate]:
         better = kept[kept < row]
         same = better[np.isin(better, list(restated.get(row, ())))]
         loss = Loss.RESTATEMENT if len(same) else Loss.NEAR_DUPLICATE
-        others = same if len(same) else better[[values(one) == values(row) for one in better.tolist()]]
+        near = better[jaccard(minhashes[better], minhashes[row]) >= threshold]
+        others = same if len(same) else near[[values(one) == values(row) for one in near.tolist()]]
         similarity = jaccard(minhashes[others], minhashes[row])
         most = int(np.argmax(similarity))
         position = int(compared.positions[others[most]])
