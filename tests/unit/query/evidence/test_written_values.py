@@ -2,7 +2,7 @@
 
 import pytest
 
-from helix_query.recall.evidence.written_values import NEGATED, written_values
+from helix_query.recall.evidence.written_values import DENIED, written_values
 
 
 @pytest.mark.parametrize(
@@ -11,9 +11,9 @@ from helix_query.recall.evidence.written_values import NEGATED, written_values
         ("Your order is ready: 30 tablets of bisoprolol 2.5 mg", {"30", "2.5"}),
         ("Backup of db-07 finished at 02:13, 1,204 GB", {"07", "02:13", "1,204"}),
         ("Due 2026-03-01.", {"2026-03-01"}),
-        ("You may NOT park here", {NEGATED}),
-        ("we don\u2019t ship to Malta", {NEGATED}),
-        ("Nothing was found in 7 files", {NEGATED, "7"}),
+        ("You may NOT park here", {DENIED}),
+        ("we don\u2019t ship to Malta", {DENIED}),
+        ("Nothing was found in 7 files", {DENIED, "7"}),
         ("a note on knots in northern Cannes", set()),
         ("", set()),
     ],

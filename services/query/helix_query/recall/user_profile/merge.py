@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from helix_query.recall.evidence.written_values import denies
 from helix_query.recall.user_profile.current_values import with_current_values
 from helix_query.recall.user_profile.lines import MergedStatement
 from helix_shared.artifacts.lexicon.analysis import stems
@@ -26,9 +26,6 @@ Decision 0041 set it.
 """
 GAIN_PER_REPETITION: Final = 0.1
 """What each repetition adds to a score, as a share, three times at most."""
-_NEGATION: Final = re.compile(
-    r"\b(?:not|no|never|nothing|neither|nor|without|cannot|cant|dont|wont|no longer|stopped|quit)\b|n't\b"
-)
 
 
 def merged(statements: Iterable[Statement], links: Links, is_place: IsPlace) -> list[MergedStatement]:
@@ -48,14 +45,14 @@ def merged(statements: Iterable[Statement], links: Links, is_place: IsPlace) -> 
     kept: list[tuple[MergedStatement, frozenset[str], bool]] = []
     for one in with_current_values(holding, links, is_place):
         probability = replaced.get(one.ordinal, 0.0)
-        words, denies = frozenset(stems(one.text)), _denies(one.text)
+        words, is_denial = frozenset(stems(one.text)), denies(one.text)
         place = next(
             (n for n, (line, said, _) in enumerate(kept) if _is_same(one, words, line.statement, said)), None
         )
         if place is None:
             weighed = replace(one, score=one.score * (1.0 - probability))
-            kept.append((MergedStatement(weighed, (one.memory_id,)), words, denies))
-        elif kept[place][2] == denies:
+            kept.append((MergedStatement(weighed, (one.memory_id,)), words, is_denial))
+        elif kept[place][2] == is_denial:
             kept[place] = (_joined(kept[place][0], one), *kept[place][1:])
     lines = [line for line, *_ in kept]
     return sorted(lines, key=lambda line: (-line.statement.score, line.statement.memory_id))
@@ -79,7 +76,3 @@ def _joined(line: MergedStatement, earlier: Statement) -> MergedStatement:
     score = max(shown.score, earlier.score) * (1.0 + more)
     facets = tuple(dict.fromkeys((*shown.facets, *earlier.facets)))
     return MergedStatement(replace(shown, score=score, facets=facets), (*line.memory_ids, earlier.memory_id))
-
-
-def _denies(text: str) -> bool:
-    return len(_NEGATION.findall(text.lower().replace("\u2019", "'"))) % 2 == 1
