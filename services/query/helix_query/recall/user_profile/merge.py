@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from helix_query.recall.evidence.written_values import denies
 from helix_query.recall.user_profile.current_values import with_current_values
 from helix_query.recall.user_profile.lines import MergedStatement
 from helix_shared.artifacts.lexicon.analysis import stems
+from helix_shared.text.negations import denies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
