@@ -22,7 +22,6 @@ from helix_shared.naming.words import (
     PLURAL_VERBS,
     TITLES_BEFORE_A_DOT,
 )
-from helix_shared.text.apostrophes import SHORT_FORMS
 
 RUN_WORDS: Final = 10
 """A longer run of capitalised words is a headline or shouting."""
@@ -37,7 +36,6 @@ _FIRST_PERSON: Final = re.compile(r"I(?:['\u2019](?:m|ve|ll|d))?")
 _DIGITS = r"\d{1,4}(?:st|nd|rd|th)?"
 _NUMBER = re.compile(rf"{_DIGITS}|[IVXLC]{{1,6}}")
 _COUNT = re.compile(_DIGITS)
-_SHORT_FORMS = frozenset((*SHORT_FORMS, *SHORT_FORMS.values()))
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
 _QUALIFIER = re.compile(r" \(([^()\n]{1,48})\)")
 _NO_QUALIFIER = re.compile(
@@ -197,8 +195,7 @@ def _trimmed(words: Sequence[Word], run: list[int]) -> list[int]:
 
 def _opens_only(core: str) -> bool:
     """Whether a word that opens a sentence is no part of a name: "thanks", "he's", "didnt"."""
-    spelt = core.replace("\u2019", "'")
-    return spelt in OPENERS or spelt in _SHORT_FORMS
+    return core.replace("\u2019", "'") in OPENERS
 
 
 def _is_named_new(words: Sequence[Word], rest: Sequence[int]) -> bool:

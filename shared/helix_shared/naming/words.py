@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from helix_shared.text.apostrophes import SHORT_FORMS
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -61,7 +63,7 @@ FUNCTION_WORDS: Final = _words(
 )
 """Words that carry no name by themselves, in any position."""
 
-OPENERS: Final = FUNCTION_WORDS | _words(
+OPENERS: Final = FUNCTION_WORDS.union(SHORT_FORMS, SHORT_FORMS.values()) | _words(
     """
     absolutely according add added additionally agreed ah alright amazing anytime apparently ask asked
     attended awesome based basically believe best better big booked bought bring bug build built buy bye
@@ -70,22 +72,21 @@ OPENERS: Final = FUNCTION_WORDS | _words(
     currently damn das dear decided default definitely delete den depending deploy deployed der despite
     drove due earlier early email emailed ensure error errors especially eventually exactly example
     examples excellent fantastic figure file files finally find finished first fix fixed flew following
-    found fourth fun furthermore gave generally glad good gosh got great guess haha happy he'll hello
-    help here's hey hi hired hmm hope hopefully hosted how's huge i'd i'll i'm i've import important
-    include including initially install installed interesting invite invited issue it's joined know last
-    later learned lent let's listen look looking looks love loved lovely made make makes married meet
-    mention merged messaged met migrate migrated missed morning moved need needs new nice none nope note
-    notes notice obviously old open ordered originally overall paid people phone phoned picked probably
-    problem put question read recently regarding remember remind reminded remove removed renamed renew
-    replace replaced reply report result results return returns reviewed rewrote right run running said
-    saw say scheduled second see send set sets several she'd she'll shipped should show shows similarly
-    simply since slowly sold sorry sounds source specifically spent spoke start started stay step stop
-    subsequently success suddenly summary support suppose switched take talk tell test tests text texted
-    thank thanked thanks that'll that's theirs there's these they'd they'll they're they've third
-    thought thoughts three time tip todo told took totally traceback trust try two type typically ugh
-    undefined unfortunately unlike update updated upgrade upgraded usage useful user users value visit
-    visited wait want warning was watched we'd we'll we're we've welcome what's whats who'll who've
-    why's work works worth wow write wrote yay yeah yep you'd you'll you're you've
+    found fourth fun furthermore gave generally glad good gosh got great guess haha happy he'll hello help
+    here's hey hi hired hmm hope hopefully hosted huge i'd i'll import important include including
+    initially install installed interesting invite invited issue it's joined know last later learned lent
+    let's listen look looking looks love loved lovely made make makes married meet mention merged messaged
+    met migrate migrated missed morning moved need needs new nice none nope note notes notice obviously
+    old open ordered originally overall paid people phone phoned picked probably problem put question read
+    recently regarding remember remind reminded remove removed renamed renew replace replaced reply report
+    result results return returns reviewed rewrote right run running said saw say scheduled second see
+    send set sets several she'd she'll shipped should show shows similarly simply since slowly sold sorry
+    sounds source specifically spent spoke start started stay step stop subsequently success suddenly
+    summary support suppose switched take talk tell test tests text texted thank thanked thanks theirs
+    these third thought thoughts three time tip todo told took totally traceback trust try two type
+    typically ugh undefined unfortunately unlike update updated upgrade upgraded usage useful user users
+    value visit visited wait want warning was watched we'd we'll we're welcome who'll who've why's work
+    works worth wow write wrote yay yeah yep
     """
 )
 """Words that open a sentence and are no part of the name behind them ("Thanks Marek")."""
