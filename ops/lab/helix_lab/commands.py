@@ -18,6 +18,7 @@ from helix_lab.calibration.command import calibrate_command
 from helix_lab.channel_share.command import share_command
 from helix_lab.evaluate import DIRECT, STREAM, Evaluation, meta
 from helix_lab.measures.figures import figures_of
+from helix_lab.options import CorpusFrom, DataFolder, ProfilesFolder, QuestionLimit, SetNames
 from helix_lab.peers.command import Entry, embed_set, peers_command
 from helix_lab.peers.run import ENGINES, check_engines
 from helix_lab.query_adapter.command import adapter_command
@@ -55,17 +56,15 @@ console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 @app.command(name="eval")
 def eval_command(
-    data: Annotated[Path, typer.Option(help="Folder of the evaluation sets.")],
-    sets: Annotated[
-        str, typer.Option(help="Set names, comma between; none: all of the folder, months.")
-    ] = "",
+    data: DataFolder,
+    sets: SetNames = "",
     profile: Annotated[str, typer.Option(help="Ranking profiles, comma between.")] = "helix",
     path: Annotated[str, typer.Option(help="direct (in this process) or stream (NATS, gRPC).")] = DIRECT,
     out: Annotated[Path | None, typer.Option(help="Report: JSON; Markdown, page, charts beside.")] = None,
-    corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
-    profiles_dir: Annotated[Path | None, typer.Option(help="Folder of your own ranking profiles.")] = None,
+    corpus_from: CorpusFrom = None,
+    profiles_dir: ProfilesFolder = None,
     top_k: Annotated[int, typer.Option(help="Memories asked for.", min=10, max=200)] = 50,
-    limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
+    limit: QuestionLimit = None,
     fresh: Annotated[bool, typer.Option(help="Ask again what was answered before.")] = False,
     copies: Annotated[int, typer.Option(help="stream: copies of each worker.", min=1, max=8)] = 1,
     crash: Annotated[
@@ -106,17 +105,15 @@ def eval_command(
 
 @app.command(name="peers")
 def peers(
-    data: Annotated[Path, typer.Option(help="Folder of the evaluation sets.")],
-    sets: Annotated[
-        str, typer.Option(help="Set names, comma between; none: all of the folder, months.")
-    ] = "",
+    data: DataFolder,
+    sets: SetNames = "",
     profile: Annotated[str, typer.Option(help="Ranking profiles of Helix, comma between.")] = "helix",
     engines: Annotated[str, typer.Option(help="Peers, comma between; none: all.")] = "",
     python: Annotated[Path, typer.Option(help="Interpreter of the peers' environment.")] = PEERS_PYTHON,
     out: Annotated[Path | None, typer.Option(help="Report: JSON; Markdown, page, charts beside.")] = None,
-    corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
+    corpus_from: CorpusFrom = None,
     top_k: Annotated[int, typer.Option(help="Documents asked for.", min=10, max=200)] = 50,
-    limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
+    limit: QuestionLimit = None,
 ) -> None:
     """Ask other engines the same questions over the same vectors; Helix beside them, in one table."""
     check_report_name(out)

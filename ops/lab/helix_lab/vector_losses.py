@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 from helix_cli.model_build.default_model import ensure_default_model
+from helix_lab.options import DataFolder, QuestionLimit, SetNames
 from helix_lab.peers.command import embed_set
 from helix_lab.sets.data import EvaluationSet
 from helix_lab.sets.load import load_judged
@@ -60,11 +59,9 @@ class Loss:
 
 
 def vectors_command(
-    data: Annotated[Path, typer.Option(help="Folder of the evaluation sets.")],
-    sets: Annotated[
-        str, typer.Option(help="Set names, comma between; none: all of the folder, months.")
-    ] = "",
-    limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
+    data: DataFolder,
+    sets: SetNames = "",
+    limit: QuestionLimit = None,
 ) -> None:
     """Measure what stored forms, a scan of signs, and shortened scans lose, against float32 throughout."""
     loaded = load_judged(data, sets, limit=limit)

@@ -20,6 +20,7 @@ from helix_lab.ablation.tables import ablation_markdown, ablation_report, ablati
 from helix_lab.ablation.timing import cost
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
 from helix_lab.measures.metrics import score
+from helix_lab.options import CorpusFrom, DataFolder, ProfilesFolder, QuestionLimit, SetNames
 from helix_lab.ranking_profiles import one_profile
 from helix_lab.report.write import check_report_name
 from helix_lab.sets.cached.corpora import in_process, load_answerable
@@ -30,15 +31,13 @@ from helix_query.profile.profile import RankingProfile
 
 
 def ablate_command(
-    data: Annotated[Path, typer.Option(help="Folder of the evaluation sets.")],
-    sets: Annotated[
-        str, typer.Option(help="Set names, comma between; none: all of the folder, months.")
-    ] = "",
+    data: DataFolder,
+    sets: SetNames = "",
     profile: Annotated[str, typer.Option(help="The ranking profile whose parts are switched off.")] = "helix",
     out: Annotated[Path | None, typer.Option(help="Report: JSON, and Markdown beside it.")] = None,
-    corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
-    profiles_dir: Annotated[Path | None, typer.Option(help="Folder of your own ranking profiles.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
+    corpus_from: CorpusFrom = None,
+    profiles_dir: ProfilesFolder = None,
+    limit: QuestionLimit = None,
     timed: Annotated[int, typer.Option(help="Questions of each set timed; 0: no times.", min=0)] = 30,
 ) -> None:
     """Switch off each part of recall in turn and show what it contributes per set, with intervals.

@@ -28,6 +28,7 @@ from helix_lab.calibration.summary import RATES, comment_of, print_summary
 from helix_lab.calibration.tenants_left_out import tenants_left_out
 from helix_lab.calibration.unanswerable_questions import Asked, asked_of
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
+from helix_lab.options import CorpusFrom, ProfilesFolder, SetNames
 from helix_lab.profile_text import check_profile_file, write_table
 from helix_lab.ranking_profiles import one_profile
 from helix_lab.sets.build import corpus_key
@@ -52,9 +53,7 @@ COSTS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 def calibrate_command(
     data: Annotated[Path, typer.Option(help="Folder of the development sets.")],
     out: Annotated[Path, typer.Option(help="NAME.toml: its [abstain] is replaced; made if it is not there.")],
-    sets: Annotated[
-        str, typer.Option(help="Set names, comma between; none: all of the folder, months.")
-    ] = "",
+    sets: SetNames = "",
     profile: Annotated[str, typer.Option(help="The ranking profile that is calibrated.")] = "helix",
     false_abstention: Annotated[
         float,
@@ -71,8 +70,8 @@ def calibrate_command(
     ] = 4,
     seed: Annotated[int, typer.Option(help="The same seed asks the same strangers.", min=0)] = 0,
     report: Annotated[Path | None, typer.Option(help="All figures as JSON.")] = None,
-    corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
-    profiles_dir: Annotated[Path | None, typer.Option(help="Folder of your own ranking profiles.")] = None,
+    corpus_from: CorpusFrom = None,
+    profiles_dir: ProfilesFolder = None,
     limit: Annotated[int | None, typer.Option(help="Answerable questions of each set at most.", min=1)] = 300,
 ) -> None:
     """Fit the probabilities that memories and answers are relevant, and the threshold of abstention.

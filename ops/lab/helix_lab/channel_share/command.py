@@ -20,6 +20,7 @@ from helix_lab.channel_share.assessment import Options, assess, mean_over_kinds
 from helix_lab.channel_share.curves import SHARES, Curves, curves_of, kept_at, load, save
 from helix_lab.channel_share.fit import FEATURES, PENALTY, fit
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
+from helix_lab.options import CorpusFrom, ProfilesFolder, QuestionLimit, SetNames
 from helix_lab.profile_text import check_profile_file, write_table
 from helix_lab.ranking_profiles import one_profile
 from helix_lab.sets.build import corpus_key
@@ -41,16 +42,14 @@ COLUMNS: Final = ("lexical", "dense", "best_fixed", "best_fixed_share", "before"
 def share_command(
     data: Annotated[Path, typer.Option(help="Folder of the development sets.")],
     out: Annotated[Path, typer.Option(help="NAME.toml: its [fuse.adaptive] is replaced; made if absent.")],
-    sets: Annotated[
-        str, typer.Option(help="Set names, comma between; none: all of the folder, months.")
-    ] = "",
+    sets: SetNames = "",
     profile: Annotated[str, typer.Option(help="The ranking profile whose share is fitted.")] = "helix",
     features: Annotated[str, typer.Option(help="Features of the model.")] = ",".join(FEATURES),
     penalty: Annotated[float, typer.Option(help="Pull towards share = 1 - coverage.", min=0)] = PENALTY,
     report: Annotated[Path | None, typer.Option(help="All figures as JSON.")] = None,
-    corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
-    profiles_dir: Annotated[Path | None, typer.Option(help="Folder of your own ranking profiles.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = 200,
+    corpus_from: CorpusFrom = None,
+    profiles_dir: ProfilesFolder = None,
+    limit: QuestionLimit = 200,
 ) -> None:
     """Fit how much the dense channel counts against the lexical one, by query.
 

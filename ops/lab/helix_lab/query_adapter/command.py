@@ -24,6 +24,7 @@ from helix_cli.home.addresses import Server, nats_server
 from helix_cli.home.folder import HomeFolder
 from helix_cli.home.tenants import data_of_tenant
 from helix_lab.evaluate import Evaluation, opened, progress_bar
+from helix_lab.options import CorpusFrom, ProfilesFolder, QuestionLimit
 from helix_lab.query_adapter.feedback import read_erased, read_feedback
 from helix_lab.query_adapter.fit import BATCH_QUESTIONS, fit, require_own_codes
 from helix_lab.query_adapter.from_feedback import MOST_QUESTIONS, learn
@@ -54,9 +55,9 @@ def adapter_command(
     sets: Annotated[str, typer.Option(help="Set names that it is fitted to, comma between.")] = MONTHS,
     judged: Annotated[str, typer.Option(help="Other sets that judge it, comma between.")] = "",
     profile: Annotated[str, typer.Option(help="The ranking profile that asks.")] = "helix",
-    corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
-    profiles_dir: Annotated[Path | None, typer.Option(help="Folder of your own ranking profiles.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
+    corpus_from: CorpusFrom = None,
+    profiles_dir: ProfilesFolder = None,
+    limit: QuestionLimit = None,
     *,
     from_feedback: Annotated[
         bool,

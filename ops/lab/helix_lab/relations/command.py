@@ -19,6 +19,7 @@ from helix_consolidation.relations.decide import decide
 from helix_consolidation.relations.model import RelationModel
 from helix_ingest.memories_builder import MemoriesBuilder
 from helix_ingest.settings import IngestSettings
+from helix_lab.options import DataFolder
 from helix_lab.relations import labelled as labels
 from helix_lab.relations.fitting import Observations, fitted, left_out, model_text
 from helix_lab.relations.judging import RECALLS, Verdicts, area_under_curve, decided, precision_at
@@ -47,7 +48,7 @@ Cases = Mapping[str, Sequence[Case]]
 
 
 def relations_command(
-    data: Annotated[Path, typer.Option(help="Folder of the evaluation sets.")],
+    data: DataFolder,
     sets: Annotated[str, typer.Option(help="Sets with stale.tsv that are fitted, comma between.")] = "life",
     look_alike_sets: Annotated[str, typer.Option(help="Sets whose documents update nothing.")] = PROSE,
     most: Annotated[int, typer.Option(help="Documents of each of those.", min=1)] = 400,

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from helix_lab.evaluate import Evaluation, meta, opened, progress_bar
+from helix_lab.options import CorpusFrom, ProfilesFolder, QuestionLimit, SetNames
 from helix_lab.ranking_profiles import one_profile
 from helix_lab.sets.answers import Run
 from helix_lab.sets.cached.corpora import in_process, load_answerable
@@ -38,9 +39,7 @@ def tune_command(
     data: Annotated[Path, typer.Option(help="Folder of the development sets.")],
     name: Annotated[str, typer.Option(help="Name of the ranking profile that is written.")],
     out: Annotated[Path, typer.Option(help="Folder for NAME.toml, and NAME.json and NAME.md on the search.")],
-    sets: Annotated[
-        str, typer.Option(help="Set names, comma between; none: all of the folder, months.")
-    ] = "",
+    sets: SetNames = "",
     profile: Annotated[str, typer.Option(help="The ranking profile the search starts from.")] = "helix",
     space: Annotated[str, typer.Option(help="Constants to search, comma between; none: the usual.")] = "",
     objective: Annotated[
@@ -53,9 +52,9 @@ def tune_command(
     outer: Annotated[int, typer.Option(help="Folds that judge; each costs a search.", min=2, max=20)] = 3,
     inner: Annotated[int, typer.Option(help="Folds within a search.", min=2, max=20)] = 3,
     seed: Annotated[int, typer.Option(help="The same seed finds the same constants.", min=0)] = 0,
-    corpus_from: Annotated[Path | None, typer.Option(help="Where a set without a corpus finds one.")] = None,
-    profiles_dir: Annotated[Path | None, typer.Option(help="Folder of your own ranking profiles.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Questions of each set at most.", min=1)] = None,
+    corpus_from: CorpusFrom = None,
+    profiles_dir: ProfilesFolder = None,
+    limit: QuestionLimit = None,
 ) -> None:
     """Search the constants of a ranking profile on development sets, and write the best as a profile.
 
